@@ -1,0 +1,200 @@
+"""Every error turnwire raises on purpose; code, status and retryability stand in the class.
+
+TurnwireError
+    AdmissionRefused                the turn may not start: an HTTP status before the first byte
+        InvalidRequest              400  invalid_request
+        InvalidApiKey               401  invalid_api_key
+        Forbidden                   403  forbidden
+        ResumeUnavailable           403  resume_unavailable
+        NotFound                    404  not_found
+        TurnInProgress              409  turn_in_progress
+        AlreadyDecided              409  already_decided
+        RequestTooLarge             413  request_too_large
+        RequestInvalid              422  validation_error
+        Overloaded                  503  overloaded
+        Draining                    503  draining
+    TurnBroken                      the turn failed after it was admitted: `turn.failed`
+        UpstreamTimeout             504  upstream_timeout
+        UpstreamUnavailable         502  upstream_unavailable
+        UpstreamRateLimited         503  upstream_rate_limited
+        AgentError                  500  agent_error
+        StreamInterrupted           502  stream_interrupted
+        StorageUnavailable          503  storage_unavailable     (also a refusal)
+    IllegalTransition               an event that the run's state does not allow: our own bug
+    SetupError                      the operator's mistake; the message names what to do
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+
+class TurnwireError(Exception):
+    """Base of the tree above."""
+
+    code: ClassVar[str] = "agent_error"
+    status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+
+class AdmissionRefused(TurnwireError):
+    """The turn may not start; nothing was stored and no model was called."""
+
+    retry_after: float | None = None
+    """Seconds after which the same request may pass, or none where waiting does not help."""
+
+    details: Sequence[Mapping[str, str]] = ()
+    """What is wrong with each part of the request: ``path`` and ``reason``."""
+
+
+class InvalidRequest(AdmissionRefused):
+    """The body is not JSON, or not UTF-8."""
+
+    code, status = "invalid_request", 400
+
+
+class InvalidApiKey(AdmissionRefused):
+    """No key, an unknown or revoked one, or one of another environment."""
+
+    code, status = "invalid_api_key", 401
+
+
+class Forbidden(AdmissionRefused):
+    """The caller is known and lacks the scope."""
+
+    code, status = "forbidden", 403
+
+
+class ResumeUnavailable(AdmissionRefused):
+    """One text for unknown, somebody else's, expired and not waiting, so that nothing leaks."""
+
+    code, status = "resume_unavailable", 403
+
+    def __init__(self) -> None:
+        super().__init__("There is nothing to resume here.")
+
+
+class NotFound(AdmissionRefused):
+    """The thing does not exist for this caller."""
+
+    code, status = "not_found", 404
+
+
+class TurnInProgress(AdmissionRefused):
+    """The conversation has a running turn and the caller asked to reject."""
+
+    code, status, retryable = "turn_in_progress", 409, True
+
+    def __init__(self) -> None:
+        super().__init__("The conversation has a running turn; wait for its end or cancel it.")
+
+
+class AlreadyDecided(AdmissionRefused):
+    """The pause was answered before."""
+
+    code, status = "already_decided", 409
+
+    def __init__(self, decision: str) -> None:
+        super().__init__(f"This was decided before: {decision}.")
+        self.decision = decision
+
+
+class RequestTooLarge(AdmissionRefused):
+    """The body or the message is over its limit."""
+
+    code, status = "request_too_large", 413
+
+
+class RequestInvalid(AdmissionRefused):
+    """The JSON has the wrong shape; ``details`` lists path and reason."""
+
+    code, status = "validation_error", 422
+
+    def __init__(self, *details: tuple[str, str]) -> None:
+        super().__init__("; ".join(f"{path}: {reason}" for path, reason in details))
+        self.details = [{"path": path, "reason": reason} for path, reason in details]
+
+
+class Overloaded(AdmissionRefused):
+    """The worker runs as many turns as it may."""
+
+    code, status, retryable = "overloaded", 503, True
+    retry_after = 2.0
+
+
+class Draining(AdmissionRefused):
+    """The worker is going away and starts nothing new."""
+
+    code, status, retryable = "draining", 503, True
+    retry_after = 5.0
+
+
+class TurnBroken(TurnwireError):
+    """The turn failed after it was admitted; ``turn.failed`` carries code and fixed text."""
+
+    retryable = True
+    public: ClassVar[str] = "The agent could not finish this turn."
+    """What a client may read; detail goes to the log under the error id."""
+
+
+class UpstreamTimeout(TurnBroken):
+    """A model, a tool or a node took longer than it may."""
+
+    code, status = "upstream_timeout", 504
+    public = "The answer took too long. Please try again."
+
+
+class UpstreamUnavailable(TurnBroken):
+    """No provider in the chain could answer."""
+
+    code, status = "upstream_unavailable", 502
+    public = "The model is not available right now. Please try again."
+
+
+class UpstreamRateLimited(TurnBroken):
+    """The provider refused for want of quota."""
+
+    code, status = "upstream_rate_limited", 503
+    public = "The model is busy right now. Please try again in a moment."
+
+
+class AgentError(TurnBroken):
+    """A node raised."""
+
+    code, status, retryable = "agent_error", 500, False
+
+
+class StreamInterrupted(TurnBroken):
+    """The run died without saying how it ended: a crash, a kill, a deploy."""
+
+    code, status = "stream_interrupted", 502
+    public = "The answer was interrupted. Please try again."
+
+
+class StorageUnavailable(TurnBroken, AdmissionRefused):
+    """The store cannot be read or written."""
+
+    code, status = "storage_unavailable", 503
+    public = "The conversation could not be stored. Please try again."
+    retry_after = 2.0
+
+
+class IllegalTransition(TurnwireError):
+    """The agent said something that the run's state does not allow."""
+
+
+class SetupError(TurnwireError):
+    """A setting, file or graph is not usable; the message says where and how to mend it."""
+
+
+TURN_FAILURES: Final[Mapping[str, type[TurnBroken]]] = {
+    each.code: each
+    for each in (
+        UpstreamTimeout,
+        UpstreamUnavailable,
+        UpstreamRateLimited,
+        AgentError,
+        StreamInterrupted,
+        StorageUnavailable,
+    )
+}
+"""Every code that ``turn.failed`` may carry."""

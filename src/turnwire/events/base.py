@@ -1,0 +1,13 @@
+"""What every event shares."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Fact(BaseModel):
+    """A value that never changes; an undeclared field is our bug and fails where it is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class BaseEvent(Fact):
+    """A fact about a turn, in the past tense."""

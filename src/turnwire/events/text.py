@@ -1,0 +1,28 @@
+"""The answer's words, and staff-only reasoning."""
+
+from typing import Literal
+
+from turnwire.events.base import BaseEvent
+
+
+class TextDelta(BaseEvent):
+    """The next words of the answer; only the answer node's."""
+
+    type: Literal["text.delta"] = "text.delta"
+    text: str
+
+
+class TextReplaced(BaseEvent):
+    """A later node or a reviewer rewrote the answer: forget what came before, show this."""
+
+    type: Literal["text.replaced"] = "text.replaced"
+    text: str
+    reason: str
+
+
+class ReasoningDelta(BaseEvent):
+    """Internal reasoning, for staff wires only."""
+
+    type: Literal["reasoning.delta"] = "reasoning.delta"
+    node: str
+    text: str
