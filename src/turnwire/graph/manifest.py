@@ -1,0 +1,25 @@
+"""What a graph cannot say about itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turnwire.events import TopologyFlags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The small file that travels with a graph."""
+
+    slug: str
+    title: str
+    description: str = ""
+    model: str = "unknown"
+    """The answer model's name, for clients."""
+    answer_node: str | None = None
+    """The node whose model calls the member reads; none: every call not tagged ``nostream``."""
+    speaks: bool = False
+    """Whether the answer node says its words through :func:`turnwire.graph.emit.speaker`; the
+    slower callbacks of LangChain are then left off."""
+    kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What each node is for (``guardrail``, ``retrieval``, ``model``, ``review``), for clients."""
+    flags: TopologyFlags = TopologyFlags()
