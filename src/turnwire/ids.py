@@ -10,6 +10,9 @@ RunId = NewType("RunId", str)
 PauseId = NewType("PauseId", str)
 Seq = NewType("Seq", int)
 
+BEGINNING: Final = Seq(0)
+"""Before the first event of a turn."""
+
 Prefix = Literal["conv", "trn", "run", "cnf", "rev", "req", "err", "key"]
 
 # Clients may name a conversation themselves (`web-V1StGXR8Z5`), so the form is wider than ours.

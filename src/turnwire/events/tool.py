@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from turnwire.events.base import BaseEvent
 
@@ -13,7 +13,7 @@ class ToolStarted(BaseEvent):
     type: Literal["tool.started"] = "tool.started"
     tool_call_id: str
     name: str
-    arguments: dict[str, JsonValue] = {}
+    arguments: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
 
 
 class ToolCompleted(BaseEvent):

@@ -1,0 +1,1 @@
+"""LangGraph on one side, work and events on the other."""

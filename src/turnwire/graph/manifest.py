@@ -22,4 +22,4 @@ class Manifest:
     slower callbacks of LangChain are then left off."""
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     """What each node is for (``guardrail``, ``retrieval``, ``model``, ``review``), for clients."""
-    flags: TopologyFlags = TopologyFlags()
+    flags: TopologyFlags = field(default_factory=TopologyFlags)

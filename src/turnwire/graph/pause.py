@@ -1,7 +1,7 @@
 """Let a node ask a person, and wait for the answer across deploys."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from langgraph.types import interrupt
 from pydantic import JsonValue
@@ -24,4 +24,4 @@ def ask(
     this call happens twice: ask first, act afterwards. ``expires_in`` is in seconds.
     """
     question = {MARK: kind, "payload": dict(payload), "expires_in": expires_in}
-    return interrupt(question, response_schema=response_schema)
+    return cast(Any, interrupt(question, response_schema=response_schema))

@@ -1,0 +1,1 @@
+"""What agents are built from; each usable in anybody's graph."""

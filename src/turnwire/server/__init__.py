@@ -1,0 +1,1 @@
+"""HTTP in, bytes out; nothing is decided here."""

@@ -1,0 +1,1 @@
+"""Where conversations, turns and events are kept."""

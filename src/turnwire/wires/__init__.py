@@ -1,0 +1,1 @@
+"""How clients hear a turn: what is said, apart from how it is framed."""

@@ -1,0 +1,1 @@
+"""How fast, how small: turnwire beside what one would write instead. See README.md."""

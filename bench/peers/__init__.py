@@ -1,0 +1,1 @@
+"""The servers that turnwire is measured against."""

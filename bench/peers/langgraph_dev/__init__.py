@@ -1,0 +1,1 @@
+"""What ``langgraph dev`` serves: the same graph, under LangChain's own server."""

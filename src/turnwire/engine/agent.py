@@ -1,0 +1,40 @@
+"""What the engine needs of an agent."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Protocol
+
+from turnwire.events import Event, Topology
+from turnwire.ids import ConversationId
+from turnwire.work import Work
+
+
+class Agent(Protocol):
+    """Anything that can work on a turn and say what it does as it does it."""
+
+    @property
+    def slug(self) -> str:
+        """The name by which clients choose the agent."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The answer model's name."""
+        ...
+
+    @property
+    def topology(self) -> Topology:
+        """The graph as clients may draw it."""
+        ...
+
+    def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
+        """Yield what happens in batches that were ready together.
+
+        The last event is ``turn.paused`` or ``turn.completed``. Closing the generator stops the
+        work and closes what it opened, a provider's stream among it. An error that the client
+        may know of is raised as :class:`turnwire.errors.TurnBroken`.
+        """
+        ...
+
+    async def forget(self, conversation_id: ConversationId, /) -> None:
+        """Erase whatever the agent keeps of the conversation."""
+        ...

@@ -1,0 +1,125 @@
+"""Drive one run: the only loop in turnwire that awaits an agent."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol
+
+from turnwire.engine.agent import Agent
+from turnwire.engine.grammar import TurnState
+from turnwire.engine.turn import Turn
+from turnwire.errors import (
+    AgentError,
+    StorageUnavailable,
+    StreamInterrupted,
+    TurnBroken,
+    UpstreamTimeout,
+)
+from turnwire.events import Envelope, Event
+from turnwire.ids import new_id
+from turnwire.storage.base import EventLog
+from turnwire.work import Work
+
+Now = Callable[[], int]
+"""Returns milliseconds since 1970 in UTC."""
+
+
+class Reporter(Protocol):
+    """Where failures are told to the operators."""
+
+    def failed(self, error: BaseException, *, error_id: str, turn_id: str) -> None:
+        """Record the error with its traceback under the id that the client is given."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long things may take, in seconds."""
+
+    turn_seconds: float = 300.0
+    node_seconds: float = 120.0
+
+
+class Run:
+    """One run of a turn, and the reason for which it was stopped, if it was."""
+
+    def __init__(self, turn: Turn, log: EventLog, *, now: Now, reporter: Reporter) -> None:
+        self.turn = turn
+        self.draining = False
+        """Set before the task is cancelled, where the worker and not a person ends the run."""
+        self._log = log
+        self._now = now
+        self._reporter = reporter
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has its ending."""
+        return self.turn.state is not TurnState.RUNNING
+
+    async def work(self, agent: Agent, work: Work, limits: Limits) -> None:
+        """Run to one of the endings, writing every event to the log."""
+        try:
+            await self._pump(agent, work, limits)
+        except asyncio.CancelledError:
+            await self.stop()
+        except TimeoutError as error:
+            await self._fail(UpstreamTimeout(), error)
+        except TurnBroken as error:
+            await self._fail(error, error)
+        except Exception as error:  # an agent may raise anything
+            await self._fail(AgentError(), error)
+
+    async def stop(self) -> None:
+        """Give the run the ending of one that was stopped; whatever it says later is not heard."""
+        if self.is_over:
+            return
+        if self.draining:
+            await self._fail(StreamInterrupted(), asyncio.CancelledError("draining"))
+        else:
+            await self._write(self.turn.cancel(at=self._now()))
+
+    async def _pump(self, agent: Agent, work: Work, limits: Limits) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + limits.turn_seconds
+        turn, log, now = self.turn, self._log, self._now
+        async with asyncio.timeout_at(ends) as limit, aclosing(agent.work(work)) as batches:
+            open_nodes = 0
+            async for batch in batches:
+                envelopes = self._receive(batch, now())
+                if self.is_over:
+                    await self._write(envelopes)
+                    return
+                await log.append(envelopes)
+                if len(turn.open_since) != open_nodes:
+                    open_nodes = len(turn.open_since)
+                    limit.reschedule(self._deadline(ends, loop.time(), limits))
+        raise StreamInterrupted("the agent stopped without an ending")
+
+    def _receive(self, batch: Sequence[Event], at: int) -> list[Envelope]:
+        if self.is_over:  # stopped by force while the agent would not let go
+            raise asyncio.CancelledError
+        return self.turn.receive(batch, at=at)
+
+    def _deadline(self, ends: float, loop_now: float, limits: Limits) -> float:
+        since = self.turn.open_since.values()
+        if not since:
+            return ends
+        oldest = (self._now() - min(since)) / 1000
+        return min(ends, loop_now + max(0.0, limits.node_seconds - oldest))
+
+    async def _fail(self, error: TurnBroken, cause: BaseException) -> None:
+        if self.is_over:
+            return
+        error_id = new_id("err")
+        self._reporter.failed(cause, error_id=error_id, turn_id=self.turn.turn_id)
+        await self._write(self.turn.fail(error, error_id=error_id, at=self._now()))
+
+    async def _write(self, ending: list[Envelope]) -> None:
+        """Store an ending, then show it; one that can't be stored is shown as a failure."""
+        try:
+            await self._log.append(ending)
+        except StorageUnavailable as error:
+            error_id = new_id("err")
+            self._reporter.failed(error, error_id=error_id, turn_id=self.turn.turn_id)
+            await self._log.announce(self.turn.instead(ending, error, error_id=error_id))

@@ -1,0 +1,249 @@
+"""Own every running turn: start, watch, cancel, time out, drain."""
+
+import asyncio
+from collections.abc import Coroutine, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+from turnwire.engine.agent import Agent
+from turnwire.engine.runner import Limits, Now, Reporter, Run
+from turnwire.engine.turn import Turn
+from turnwire.errors import Draining, Overloaded, StreamInterrupted
+from turnwire.events import Envelope
+from turnwire.ids import TurnId, new_id
+from turnwire.storage.base import Answer, Conflict, Opening, Store
+from turnwire.work import Work
+
+_LET_GO_SECONDS: Final = 5.0
+"""How long a cancelled run may clean up before it is given its ending by force."""
+
+_JOIN_SECONDS: Final = 5.0
+"""How long the request that began a turn may take to follow it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisorPolicy:
+    """How many turns run here, for how long, and what happens when everybody has left."""
+
+    limits: Limits = field(default_factory=Limits)
+    max_turns: int = 1000
+    disconnect_grace_seconds: float = 10.0
+    """How long a turn that nobody follows goes on; 0: it is cancelled at once."""
+    drain_seconds: float = 20.0
+    """How long running turns may take to end when the worker is going away."""
+
+
+class _Active:
+    """A run that goes on here: its task, and who follows it."""
+
+    __slots__ = ("done", "grace", "run", "stopping", "task", "watchers")
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.watchers = 0
+        self.stopping = False
+        self.grace: asyncio.TimerHandle | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.done = asyncio.Event()
+
+
+class Supervisor:
+    """The owner of every background task; an async context that waits for them when it is left."""
+
+    def __init__(
+        self, store: Store, *, now: Now, reporter: Reporter, policy: SupervisorPolicy
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._reporter = reporter
+        self._policy = policy
+        self._active: dict[TurnId, _Active] = {}
+        self._tasks = asyncio.TaskGroup()
+        self.draining = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.drain()
+        await self._tasks.__aexit__(kind, error, trace)
+
+    @property
+    def running(self) -> int:
+        """How many runs go on here."""
+        return len(self._active)
+
+    def require_capacity(self) -> None:
+        """Return if one more turn may start here.
+
+        Raises:
+            Draining: the worker is going away.
+            Overloaded: it runs as many turns as it may.
+        """
+        if self.draining.is_set():
+            raise Draining("This worker is going away; send the request again.")
+        if len(self._active) >= self._policy.max_turns:
+            raise Overloaded("This worker runs as many turns as it may; try again shortly.")
+
+    async def start(self, agent: Agent, opening: Opening, work: Work) -> None:
+        """Store a new turn and run it; returns when it is stored.
+
+        Raises:
+            Conflict: the facts have changed; nothing was stored.
+            StorageUnavailable: nothing was stored.
+        """
+        turn = Turn.restore(opening.turn.turn_id, opening.started)
+        await self._launch(agent, turn, work, self._store.begin(opening))
+
+    async def resume(
+        self, agent: Agent, turn: Turn, answers: Sequence[Answer], work: Work
+    ) -> Sequence[Envelope]:
+        """Take the answers, run on, and return the new run's first envelopes.
+
+        Raises:
+            Conflict: somebody answered first, or the turn does not wait; nothing was stored.
+        """
+        if turn.started is None:
+            raise Conflict
+        event = turn.started.model_copy(update={"resumed": True})
+        started = turn.begin(work.run_id, event, at=work.started_ms)
+        stored = self._store.resume(turn.turn_id, answers, started, now=work.started_ms)
+        await self._launch(agent, turn, work, stored)
+        return started
+
+    @contextmanager
+    def watching(self, turn_id: TurnId) -> Generator[None]:
+        """Count somebody as following the turn; when the last one leaves, the grace begins."""
+        active = self._active.get(turn_id)
+        if active is None:
+            yield
+            return
+        active.watchers += 1
+        if active.grace is not None:
+            active.grace.cancel()
+            active.grace = None
+        try:
+            yield
+        finally:
+            active.watchers -= 1
+            if not active.watchers and not active.done.is_set():
+                self._begin_grace(active)
+
+    async def cancel(self, turn_id: TurnId) -> bool:
+        """Stop the run and wait for its ending; false if it does not run here."""
+        active = self._active.get(turn_id)
+        if active is None:
+            return False
+        self._stop(active)
+        await active.done.wait()
+        return True
+
+    async def ended(self, turn_id: TurnId) -> None:
+        """Wait until the turn does not run here."""
+        active = self._active.get(turn_id)
+        if active is not None:
+            await active.done.wait()
+
+    async def restore(self, turn_id: TurnId) -> Turn:
+        """Return the turn as its log tells it."""
+        return Turn.restore(turn_id, await self._store.read(turn_id))
+
+    async def recover(self) -> int:
+        """Give every turn that died with an earlier process its ending; return how many."""
+        lost = [each for each in await self._store.running() if each.turn_id not in self._active]
+        for record in lost:
+            turn = await self.restore(record.turn_id)
+            error_id = new_id("err")
+            cause = StreamInterrupted("the process ended while the turn ran")
+            self._reporter.failed(cause, error_id=error_id, turn_id=record.turn_id)
+            await self._store.append(turn.fail(cause, error_id=error_id, at=self._now()))
+        return len(lost)
+
+    def begin_drain(self) -> None:
+        """Start nothing new from now on."""
+        self.draining.set()
+
+    async def drain(self) -> None:
+        """Let running turns end within the policy's time, then end them."""
+        self.begin_drain()
+        try:
+            async with asyncio.timeout(self._policy.drain_seconds):
+                await self._all_done()
+        except TimeoutError:
+            for each in list(self._active.values()):
+                each.run.draining = True
+                self._stop(each)
+            await self._all_done()
+
+    async def _all_done(self) -> None:
+        while self._active:
+            await next(iter(self._active.values())).done.wait()
+
+    async def _launch(
+        self, agent: Agent, turn: Turn, work: Work, stored: Coroutine[None, None, None]
+    ) -> None:
+        """Store and run in one task that no request owns, so that a lost client splits neither."""
+        active = _Active(Run(turn, self._store, now=self._now, reporter=self._reporter))
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        active.task = self._tasks.create_task(self._live(agent, active, work, stored, told))
+        await asyncio.shield(told)
+
+    async def _live(
+        self,
+        agent: Agent,
+        active: _Active,
+        work: Work,
+        stored: Coroutine[None, None, None],
+        told: asyncio.Future[None],
+    ) -> None:
+        try:
+            await stored
+        except BaseException as error:  # the request that waits is told, whatever it is
+            told.set_exception(error)
+            told.exception()  # marks it as retrieved, should the request have left
+            return
+        self._active[work.turn_id] = active
+        self._begin_grace(active, at_least=_JOIN_SECONDS)
+        told.set_result(None)
+        try:
+            await active.run.work(agent, work, self._policy.limits)
+        except Exception as error:  # a bug of ours must not take the other turns along
+            self._reporter.failed(error, error_id=new_id("err"), turn_id=work.turn_id)
+        finally:
+            if active.grace is not None:
+                active.grace.cancel()
+            active.done.set()
+            self._active.pop(work.turn_id, None)
+
+    def _begin_grace(self, active: _Active, *, at_least: float = 0.0) -> None:
+        grace = max(at_least, self._policy.disconnect_grace_seconds)
+        active.grace = asyncio.get_running_loop().call_later(grace, self._left_alone, active)
+
+    def _left_alone(self, active: _Active) -> None:
+        if not active.watchers:
+            self._stop(active)
+
+    def _stop(self, active: _Active) -> None:
+        if active.stopping or active.task is None:
+            return
+        active.stopping = True
+        active.task.cancel()
+        asyncio.get_running_loop().call_later(_LET_GO_SECONDS, self._force, active)
+
+    def _force(self, active: _Active) -> None:
+        """Give a run its ending although the agent does not let go (a blocking node, say)."""
+        if not active.done.is_set():
+            self._tasks.create_task(self._end_by_force(active))
+
+    async def _end_by_force(self, active: _Active) -> None:
+        await active.run.stop()
+        active.done.set()
+        self._active.pop(active.run.turn.turn_id, None)

@@ -1,0 +1,208 @@
+"""One turn, without I/O: feed it what the agent says, keep and send what it returns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from turnwire.engine.grammar import FINAL, Order, TurnState
+from turnwire.errors import TurnBroken
+from turnwire.events import (
+    Citation,
+    CitationAdded,
+    Envelope,
+    Event,
+    GuardrailDecided,
+    GuardrailDecision,
+    NodeCompleted,
+    NodeStarted,
+    TextDelta,
+    TextReplaced,
+    ToolCompleted,
+    TurnCompleted,
+    TurnFailed,
+    TurnPaused,
+    TurnStarted,
+)
+from turnwire.ids import RunId, Seq, TurnId
+
+
+def _failure(error: TurnBroken, error_id: str) -> TurnFailed:
+    return TurnFailed(
+        code=error.code, message=error.public, retryable=error.retryable, error_id=error_id
+    )
+
+
+class Turn:
+    """Number a turn's events, hold the grammar, and remember what the ending has to tell.
+
+    Whatever ends a run, what was opened is closed first, so that no client keeps a spinner.
+    """
+
+    def __init__(self, turn_id: TurnId) -> None:
+        self.turn_id = turn_id
+        self.run_id = RunId("")
+        self.seq = 0
+        self.order = Order()
+        self.started: TurnStarted | None = None
+        self.citations: list[Citation] = []
+        self.decisions: list[GuardrailDecision] = []
+        self.open_since: dict[str, int] = {}
+        """Open nodes and when the oldest copy of each started, in milliseconds."""
+        self._sealed: list[Envelope] = []
+        self._said: list[str] = []
+        self._visited: set[str] = set()
+        self._paused_at: int | None = None
+        self._waited: int | None = None
+
+    @classmethod
+    def restore(cls, turn_id: TurnId, envelopes: Iterable[Envelope]) -> "Turn":
+        """Return the turn that wrote these envelopes, ready to go on."""
+        turn = cls(turn_id)
+        for each in envelopes:
+            turn.run_id = each.run_id
+            turn.seq = each.seq
+            turn.order.follow(each.event)
+            turn._remember(each.event, each.ts_ms)
+        return turn
+
+    @property
+    def state(self) -> TurnState:
+        """Where the turn is."""
+        return self.order.state
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the turn has reached a final state."""
+        return self.order.state in FINAL
+
+    @property
+    def text(self) -> str:
+        """The answer as it stands."""
+        if len(self._said) > 1:
+            self._said = ["".join(self._said)]
+        return self._said[0] if self._said else ""
+
+    def begin(self, run_id: RunId, event: TurnStarted, *, at: int) -> list[Envelope]:
+        """Start a run at ``at`` (ms) and return its first envelope."""
+        self.run_id = run_id
+        return self.receive((event,), at=at)
+
+    def receive(self, events: Sequence[Event], *, at: int) -> list[Envelope]:
+        """Take what the agent says and return what the world should see.
+
+        Raises:
+            IllegalTransition: an event that may not happen now. Those before it stand, and the
+                next call returns them.
+        """
+        for event in events:
+            if isinstance(event, TurnCompleted):
+                event = self._conclude(event, at)
+            self._seal(event, at)
+        return self._take()
+
+    def fail(self, error: TurnBroken, *, error_id: str, at: int) -> list[Envelope]:
+        """End the turn in an error: close what is open, then say so."""
+        self._close_open(at)
+        return self.receive((_failure(error, error_id),), at=at)
+
+    def instead(
+        self, unsaved: Sequence[Envelope], error: TurnBroken, *, error_id: str
+    ) -> list[Envelope]:
+        """Return what to show in place of an ending that nobody saw and that can't be stored."""
+        last = unsaved[-1]
+        self.order.state = TurnState.FAILED
+        return [*unsaved[:-1], replace(last, event=_failure(error, error_id))]
+
+    def cancel(self, *, at: int) -> list[Envelope]:
+        """End a running turn because somebody with the right to do so stopped it."""
+        return self.receive((TurnCompleted(finish_reason="cancelled", content=self.text),), at=at)
+
+    def drop(self, run_id: RunId, *, at: int) -> list[Envelope]:
+        """End a paused turn without an answer: nobody waits for it any more."""
+        if self.started is None:
+            return []
+        resumed = self.started.model_copy(update={"resumed": True})
+        return [*self.begin(run_id, resumed, at=at), *self.cancel(at=at)]
+
+    def _take(self) -> list[Envelope]:
+        sealed, self._sealed = self._sealed, []
+        return sealed
+
+    def _seal(self, event: Event, at: int) -> None:
+        self.order.follow(event)
+        self.seq += 1
+        self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, event))
+        self._remember(event, at)
+
+    def _remember(self, event: Event, at: int) -> None:
+        match event:
+            case TextDelta():
+                self._said.append(event.text)
+            case NodeStarted() | NodeCompleted():
+                self._remember_node(event, at)
+            case TextReplaced():
+                self._said = [event.text]
+                self.citations.clear()
+            case CitationAdded():
+                self.citations.append(event.citation)
+            case GuardrailDecided():
+                self.decisions.append(event.decision)
+            case TurnStarted() | TurnPaused():
+                self._remember_run(event, at)
+            case _:
+                pass
+
+    def _remember_node(self, event: NodeStarted | NodeCompleted, at: int) -> None:
+        if isinstance(event, NodeStarted):
+            self._visited.add(event.node)
+            self.open_since.setdefault(event.node, at)
+        elif not self.order.nodes[event.node]:
+            self.open_since.pop(event.node, None)
+
+    def _remember_run(self, event: TurnStarted | TurnPaused, at: int) -> None:
+        if isinstance(event, TurnPaused):
+            self._paused_at = at
+            self.open_since.clear()
+            return
+        self.started = event
+        if self._paused_at is not None:
+            self._waited = (self._waited or 0) + max(0, at - self._paused_at)
+            self._paused_at = None
+
+    def _conclude(self, event: TurnCompleted, at: int) -> TurnCompleted:
+        """Close what is open, say what was bypassed, and fill in what the ending has to tell."""
+        self._close_open(at)
+        if event.finish_reason != "cancelled":
+            for node in self._bypassed():
+                self._seal(NodeCompleted(node=node, status="skipped"), at)
+        if event.content != self.text:
+            self._say_content(event.content, at)
+        return event.model_copy(
+            update={
+                "citations": tuple(self.citations),
+                "guardrail_decisions": tuple(self.decisions),
+                "human_wait_ms": self._waited,
+            }
+        )
+
+    def _say_content(self, content: str, at: int) -> None:
+        if not self.order.said:
+            self._seal(TextDelta(text=content), at)
+            return
+        cited = tuple(self.citations)
+        self._seal(TextReplaced(text=content, reason="final_message"), at)
+        for each in cited:
+            self._seal(CitationAdded(citation=each), at)
+
+    def _bypassed(self) -> list[str]:
+        nodes = self.started.topology.nodes if self.started else ()
+        return [each.id for each in nodes if each.conditional and each.id not in self._visited]
+
+    def _close_open(self, at: int) -> None:
+        for call, name in list(self.order.tools.items()):
+            closing = ToolCompleted(tool_call_id=call, name=name, status="error", error="cancelled")
+            self._seal(closing, at)
+        for node, count in list((+self.order.nodes).items()):
+            since = self.open_since.get(node, at)
+            for _ in range(count):
+                lost = NodeCompleted(node=node, status="failed", duration_ms=max(0, at - since))
+                self._seal(lost, at)

@@ -1,0 +1,127 @@
+"""One form for all disguises of a word; for matching only, never for the model.
+
+Full-width, accented, look-alike and invisible characters make the same word to a reader and
+another one to a program. :func:`canonical` undoes that. Every step is linear in the text.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Final
+
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0001\U000e007f\U000e0100-\U000e01ef]+"
+)
+# The tag characters repeat ASCII invisibly (Unicode 16, section 23.9): hidden words are words.
+_TAGS: Final = re.compile("[\U000e0020-\U000e007e]+")
+_TAG_BASE: Final = 0xE0000
+
+_MARKS: Final = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+)
+_COMBINING: Final = re.compile(f"[{_MARKS}]+")
+# UAX #15, "Stream-Safe Text Format": long runs of marks make normalisation quadratic.
+_MARK_FLOOD: Final = re.compile(f"([{_MARKS}]{{8}})[{_MARKS}]+")
+_MARK_FLOOD_ANY_SCRIPT: Final = re.compile(r"([^\w\s\x00-\x7f]{30})[^\w\s\x00-\x7f]+")
+
+# Ligatures that NFKC spells out as up to 18 letters of Arabic, which no rule looks for.
+_SENTENCES: Final = ("\ufdfa", "\ufdfb")
+
+_SPECIAL: Final = str.maketrans(
+    {"ı": "i", "ł": "l", "Ł": "l", "ø": "o", "Ø": "o", "đ": "d", "Đ": "d", "æ": "ae", "œ": "oe"}
+    | dict(zip("ɑɡᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ", "agabcdeghijklmnoprtuvwyz", strict=True))
+)
+_SPECIAL_LETTER: Final = re.compile(f"[{''.join(map(chr, _SPECIAL))}]")
+_LOOKALIKES: Final = str.maketrans(
+    dict(
+        zip(
+            "аеорсухіјѕһԁԛԝѵӏкмтвнгпАВЕЅІЈКМНОРСТУХӀ",
+            "aeopcyxijshdqwvlkmtbhrnABESIJKMHOPCTYXI",
+            strict=True,
+        )
+    )
+    | dict(
+        zip(
+            "αβγεικηνορτυχωμΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+            "abyeiknvoptuxwuABEZHIKMNOPTYX",
+            strict=True,
+        )
+    )
+)
+_FOREIGN: Final = re.compile("[\u0370-\u052f]")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_LATIN: Final = re.compile("[A-Za-z]")
+_APOSTROPHE: Final = re.compile(r"(?<=\w)['’ʼ`´‘](?=\w)")
+
+Known = Callable[[str], bool]
+"""Says whether a canonical word is one that a rule looks for."""
+
+
+def canonical(text: str, *, known: Known | None = None, invisible: str = "") -> str:
+    """Return ``text`` as rules read it: NFKC, case and accents folded, white space collapsed.
+
+    Look-alike letters become Latin only in words that mix scripts, or that are ``known`` when
+    read as Latin, so that Russian and Greek stay what they are. ``invisible`` stands in for
+    invisible characters: they may be within a word or between two.
+    """
+    if not text.isascii():
+        text = _fold(text, known, invisible)
+    return " ".join(_APOSTROPHE.sub("", text.casefold()).split())
+
+
+def readings(text: str, *, known: Known | None = None) -> tuple[str, ...]:
+    """Return the canonical forms of ``text``: a second one where invisible characters part words."""
+    closed = canonical(text, known=known)
+    if _INVISIBLE.search(text) is None:
+        return (closed,)
+    parted = canonical(text, known=known, invisible=" ")
+    return (closed,) if parted == closed else (closed, parted)
+
+
+def without_invisible(text: str) -> str:
+    """Return ``text`` without characters that show nothing and take no room."""
+    return _INVISIBLE.sub("", text)
+
+
+def _fold(text: str, known: Known | None, invisible: str) -> str:
+    text = _TAGS.sub(_untag, _INVISIBLE.sub(invisible, text))
+    text = unicodedata.normalize("NFKC", _calm(text))
+    text = _COMBINING.sub("", unicodedata.normalize("NFD", text))
+    text = unicodedata.normalize("NFC", text)
+    if _SPECIAL_LETTER.search(text) is not None:
+        text = text.translate(_SPECIAL)
+    return text if _FOREIGN.search(text) is None else _unmask(text, known)
+
+
+def _calm(text: str) -> str:
+    for ligature in _SENTENCES:
+        text = text.replace(ligature, " ")
+    return _MARK_FLOOD_ANY_SCRIPT.sub(r"\1", _MARK_FLOOD.sub(r"\1", text))
+
+
+def _unmask(text: str, known: Known | None) -> str:
+    seen: dict[str, str] = {}
+
+    def fold(match: re.Match[str]) -> str:
+        word = match[0]
+        folded = seen.get(word)
+        if folded is None:
+            folded = seen[word] = _unmask_word(word, known)
+        return folded
+
+    return _WORD.sub(fold, text)
+
+
+def _unmask_word(word: str, known: Known | None) -> str:
+    folded = word.translate(_LOOKALIKES)
+    if _LATIN.search(word):
+        return folded
+    alike = folded.isascii() and known is not None and known(folded.casefold())
+    return folded if alike else word
+
+
+def _untag(match: re.Match[str]) -> str:
+    return "".join(chr(ord(each) - _TAG_BASE) for each in match[0])

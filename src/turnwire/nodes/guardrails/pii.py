@@ -1,0 +1,170 @@
+"""Personal data that can be checked: by a checksum, a numbering plan or a strict format.
+
+A number that only looks like one is left alone, so that ordinary text stays readable. Every
+search is linear in the text.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from turnwire.nodes.guardrails.identifiers import (
+    addresses,
+    emails,
+    ibans,
+    national_ids,
+    social_security_numbers,
+)
+from turnwire.nodes.guardrails.numbers import cards, phones
+
+PiiKind: TypeAlias = Literal["CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP"]
+
+DEFAULT_KINDS: Final[tuple[PiiKind, ...]] = (
+    "CARD",
+    "IBAN",
+    "NATIONAL_ID",
+    "SSN",
+    "EMAIL",
+    "PHONE",
+)
+DEFAULT_REGIONS: Final = ("US", "ES", "GB")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A find: characters ``start`` to ``end`` (exclusive) of the text."""
+
+    start: int
+    end: int
+    kind: PiiKind
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A text without its finds, and what each placeholder stands for."""
+
+    text: str
+    mapping: Mapping[str, str] = field(repr=False)
+    """Placeholder to original, such as ``[PHONE_1]``; keep it out of logs and checkpoints."""
+    kinds: tuple[PiiKind, ...] = ()
+    """What was found here, each once."""
+
+
+def find(
+    text: str,
+    *,
+    kinds: Collection[PiiKind] = DEFAULT_KINDS,
+    regions: Sequence[str] = DEFAULT_REGIONS,
+) -> tuple[Span, ...]:
+    """Return what was found, in order; of overlapping finds the longest.
+
+    ``regions`` are the countries whose phone numbers are known without their country code.
+    Invisible characters and full-width digits hide nothing.
+    """
+    plain, places = _plain(text)
+    found = [
+        Span(start, end, kind)
+        for kind, search in _SEARCHES.items()
+        if kind in kinds
+        for start, end in search(plain)
+    ]
+    if "PHONE" in kinds:
+        found += [Span(start, end, "PHONE") for start, end in phones(plain, tuple(regions))]
+    spans = _longest(found)
+    if places is None:
+        return spans
+    return tuple(Span(places[each.start], places[each.end - 1] + 1, each.kind) for each in spans)
+
+
+def redact(
+    text: str,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    kinds: Collection[PiiKind] = DEFAULT_KINDS,
+    regions: Sequence[str] = DEFAULT_REGIONS,
+) -> Redaction:
+    """Return ``text`` with a numbered placeholder for each find.
+
+    Pass the ``mapping`` of earlier messages on: the same value keeps its placeholder. A
+    placeholder that the text already has, as written by somebody, is never given out.
+    """
+    known = dict(mapping or {})
+    names = {original: placeholder for placeholder, original in known.items()}
+    spans = find(text, kinds=kinds, regions=regions)
+    taken = known.keys() | set(_PLACEHOLDER.findall(text))
+    parts: list[str] = []
+    last = 0
+    for span in spans:
+        original = text[span.start : span.end]
+        if original not in names:
+            names[original] = _fresh(span.kind, taken)
+            known[names[original]] = original
+            taken.add(names[original])
+        parts += (text[last : span.start], names[original])
+        last = span.end
+    parts.append(text[last:])
+    return Redaction("".join(parts), known, tuple(dict.fromkeys(each.kind for each in spans)))
+
+
+def restore(text: str, mapping: Mapping[str, str]) -> str:
+    """Return ``text`` with each placeholder of ``mapping`` turned back into its original."""
+    return _PLACEHOLDER.sub(lambda match: mapping.get(match[0], match[0]), text)
+
+
+_PLACEHOLDER: Final = re.compile(r"\[[A-Z_]{2,16}_[0-9]{1,9}\]")
+
+
+def _fresh(kind: PiiKind, taken: Collection[str]) -> str:
+    number = sum(each.startswith(f"[{kind}_") for each in taken) + 1
+    while f"[{kind}_{number}]" in taken:
+        number += 1
+    return f"[{kind}_{number}]"
+
+
+_HIDDEN: Final = re.compile("[^\x00-\u00ac\u00ae-\u01ff]")
+_UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+_FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
+    0x00A0: 0x20,
+    0x2007: 0x20,
+    0x202F: 0x20,
+    0x3000: 0x20,
+    0x2010: 0x2D,
+    0x2011: 0x2D,
+    0x2012: 0x2D,
+    0x2013: 0x2D,
+    0x2212: 0x2D,
+}
+
+
+def _plain(text: str) -> tuple[str, Sequence[int] | None]:
+    """Return the text without disguises and, where characters went, where each one came from."""
+    if _HIDDEN.search(text) is None and "\u00a0" not in text:
+        return text, None
+    text = text.translate(_FULL_WIDTH)
+    if _UNSEEN.search(text) is None:
+        return text, None
+    places = [at for at, each in enumerate(text) if _UNSEEN.match(each) is None]
+    return "".join(text[at] for at in places), places
+
+
+def _longest(found: Sequence[Span]) -> tuple[Span, ...]:
+    kept: list[tuple[int, int, PiiKind]] = []
+    for span in sorted(found, key=lambda each: (each.start - each.end, each.start)):
+        place = bisect_left(kept, (span.start, span.start))
+        free_before = place == 0 or kept[place - 1][1] <= span.start
+        free_after = place == len(kept) or kept[place][0] >= span.end
+        if free_before and free_after:
+            kept.insert(place, (span.start, span.end, span.kind))
+    return tuple(Span(start, end, kind) for start, end, kind in kept)
+
+
+_SEARCHES: Final[Mapping[PiiKind, Callable[[str], Iterator[tuple[int, int]]]]] = {
+    "CARD": cards,
+    "IBAN": ibans,
+    "NATIONAL_ID": national_ids,
+    "SSN": social_security_numbers,
+    "EMAIL": emails,
+    "IP": addresses,
+}

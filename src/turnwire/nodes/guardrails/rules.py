@@ -1,0 +1,120 @@
+"""What a rule looks for, and which rules a text trips."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from turnwire.nodes.guardrails.phrases import Hit, Index, Wording, Words, near, one_clause, parse
+
+
+def _checked(phrase: str) -> str:
+    try:
+        parse(phrase)
+    except ValueError as error:
+        raise ValueError(f"the phrase '{phrase}' cannot be used: {error}") from None
+    return phrase
+
+
+Phrase: TypeAlias = Annotated[str, AfterValidator(_checked)]
+"""A phrase in the language of :mod:`turnwire.nodes.guardrails.phrases`."""
+
+Identifier: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+
+class Strict(BaseModel):
+    """A part of a policy: never changes, and knows all its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Rule(Strict):
+    """Trips when a phrase is found, or when one phrase of each group is found close together."""
+
+    id: Identifier
+    """The reason code of its decisions; clients and the audit see it."""
+    phrases: tuple[Phrase, ...] = Field(default=(), strict=False)
+    together: tuple[tuple[Phrase, ...], ...] = Field(default=(), strict=False)
+    within: int = Field(default=25, ge=1, le=200)
+    """How many words apart the groups of ``together`` may be."""
+    unless: tuple[Phrase, ...] = Field(default=(), strict=False)
+    """Fair wordings: a phrase found inside or across one of these, in one clause, is no find."""
+    text: Identifier | None = None
+    """The key of the fixed text to answer with, or none for the section's own."""
+
+    @model_validator(mode="after")
+    def _looks_for_something(self) -> "Rule":
+        if not self.phrases and not self.together:
+            raise ValueError("the rule looks for nothing; give it phrases or together")
+        if self.together and (len(self.together) < 2 or not all(self.together)):  # noqa: PLR2004
+            raise ValueError("together needs two groups or more, each with a phrase")
+        return self
+
+
+class EscalationRule(Rule):
+    """A sign that people have to help."""
+
+    severity: Literal["acute", "high"]
+    """``acute``: a fixed text and no model. ``high``: the draft is shown to a reviewer first."""
+
+
+RuleT = TypeVar("RuleT", bound=Rule)
+
+
+class Rulebook(Generic[RuleT]):
+    """The rules of one section, ready to read texts."""
+
+    def __init__(self, rules: Sequence[RuleT]) -> None:
+        self._rules = tuple(rules)
+        self._parts: list[tuple[int, int]] = []
+        self._index = Index(self._labelled())
+
+    def knows(self, word: str) -> bool:
+        """Whether a rule looks for the canonical ``word``."""
+        return self._index.knows(word)
+
+    def tripped(self, texts: Iterable[Words]) -> tuple[RuleT, ...]:
+        """Return the rules that any of ``texts`` trips, in the order of the policy."""
+        found = {number for text in texts for number in self._tripped_by(text)}
+        return tuple(self._rules[number] for number in sorted(found))
+
+    def _labelled(self) -> Iterator[tuple[int, Wording]]:
+        for number, rule in enumerate(self._rules):
+            for group, phrases in enumerate((rule.unless, rule.phrases, *rule.together)):
+                self._parts.append((number, group))
+                for phrase in phrases:
+                    for wording in parse(phrase):
+                        yield len(self._parts) - 1, wording
+
+    def _tripped_by(self, text: Words) -> Iterator[int]:
+        found: defaultdict[int, defaultdict[int, list[Hit]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for hit in self._index.hits(text):
+            number, group = self._parts[hit.label]
+            found[number][group].append(hit)
+        for number, groups in found.items():
+            if _trips(self._rules[number], groups, text):
+                yield number
+
+
+_UNLESS, _PHRASES, _TOGETHER = 0, 1, 2
+
+
+def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words) -> bool:
+    fair = {
+        at
+        for hit in groups.get(_UNLESS, ())
+        if one_clause(text, hit)
+        for at in range(hit.start, hit.end)
+    }
+
+    def finds(group: int) -> list[Hit]:
+        hits = groups.get(group, [])
+        return [each for each in hits if fair.isdisjoint(range(each.start, each.end))]
+
+    if finds(_PHRASES):
+        return True
+    parts = [finds(_TOGETHER + each) for each in range(len(rule.together))]
+    return bool(parts) and all(parts) and near(parts, rule.within)

@@ -1,0 +1,199 @@
+"""Files into the index: only what changed is read into it, and what cannot be read is named."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from turnwire.errors import SetupError
+from turnwire.retrieval.documents import UnreadableDocument, printable
+from turnwire.retrieval.encoder import Encoder
+from turnwire.retrieval.index import Index
+from turnwire.retrieval.loaders import parse, read
+from turnwire.retrieval.splitter import Piece, split
+from turnwire.retrieval.tables import StoredDocument, Writer
+
+BATCH: Final = 64
+"""How many passages are encoded at a time."""
+
+# Part of every digest: raise it when loaders or splitter change what they return.
+_READING: Final = b"1"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingest is: file ``done`` of ``total`` was dealt with just now."""
+
+    done: int
+    total: int
+    path: str
+    passages: int
+    """New passages so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did to its corpus, counted in documents."""
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    skipped: tuple[tuple[str, str], ...]
+    """Path below the root, and why the file is not in the index."""
+    passages: int
+    """How many were encoded."""
+    generation: int
+    """The index's generation afterwards; the one before where nothing changed."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    passages: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+def ingest(
+    root: Path,
+    *,
+    corpus: str,
+    index: Index,
+    encoder: Encoder,
+    progress: Callable[[Progress], None] | None = None,
+    reset: bool = False,
+) -> IngestReport:
+    """Make ``corpus`` what the files below ``root`` (or the one file ``root``) hold now.
+
+    A file whose bytes are known is left alone; one that is gone, or cannot be read any more,
+    leaves the index. Everything becomes visible at once at the end; where it is interrupted,
+    nothing has changed. Hidden files and directories and linked directories are passed over.
+
+    Args:
+        root: a directory, or a single file.
+        corpus: the name under which a search can ask for just these documents.
+        index: where they go; another ingest of it is waited for.
+        encoder: what makes the embeddings.
+        progress: called after each file, in this thread.
+        reset: empty the whole index first, all corpora of it.
+
+    Raises:
+        SetupError: there is no such root, another encoder made the index, or it stays locked.
+    """
+    if not root.exists():
+        raise SetupError(
+            f"there is nothing to ingest at {root}: name an existing file or directory"
+        )
+    tally = _Tally()
+    with index.writing(encoder, reset=reset) as writer:
+        before = writer.documents(corpus)
+        paths = sorted(_files(root, tally.skipped))
+        seen: set[str] = set()
+        for done, path in enumerate(paths, start=1):
+            name = _name(path, root)
+            if _take_in(path, name, corpus, before.get(name), _Desk(writer, encoder, tally)):
+                seen.add(name)
+            if progress is not None:
+                progress(Progress(done, len(paths), name, tally.passages))
+        gone = [stored for name, stored in before.items() if name not in seen]
+        for stored in gone:
+            writer.remove(stored.id)
+    return IngestReport(
+        added=tally.added,
+        changed=tally.changed,
+        removed=len(gone),
+        unchanged=tally.unchanged,
+        skipped=tuple(sorted(tally.skipped)),
+        passages=tally.passages,
+        generation=index.generation(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    writer: Writer
+    encoder: Encoder
+    tally: _Tally
+
+
+def _take_in(path: Path, name: str, corpus: str, known: StoredDocument | None, desk: _Desk) -> bool:
+    """Bring the index up to date with one file; False where it cannot be read."""
+    try:
+        data = read(path)
+        digest = hashlib.sha256(_READING + data).hexdigest()
+        if known is not None and known.digest == digest:
+            desk.tally.unchanged += 1
+            return True
+        document = parse(path, data)
+    except UnreadableDocument as unreadable:
+        desk.tally.skipped.append((name, unreadable.reason))
+        return False
+    document_id = _id("doc", corpus, name)
+    if known is None:
+        desk.tally.added += 1
+    else:
+        desk.tally.changed += 1
+        desk.writer.remove(known.id)
+    desk.writer.add(document_id, corpus=corpus, path=name, digest=digest, document=document)
+    named = _named(document_id, split(document.sections))
+    while batch := list(islice(named, BATCH)):
+        embeddings = desk.encoder.encode([_to_encode(document.title, piece) for _, piece in batch])
+        desk.writer.add_passages(document_id, batch, embeddings)
+        desk.tally.passages += len(batch)
+    return True
+
+
+def _to_encode(title: str, piece: Piece) -> str:
+    return f"{piece.heading or title}. {piece.text}"
+
+
+def _named(document_id: str, pieces: Iterable[Piece]) -> Iterator[tuple[str, Piece]]:
+    """Yield passages with ids that outlive a change elsewhere in their document."""
+    repeated: dict[str, int] = {}
+    for piece in pieces:
+        count = repeated[piece.text] = repeated.get(piece.text, -1) + 1
+        yield _id("psg", document_id, piece.text, str(count)), piece
+
+
+def _id(prefix: str, *parts: str) -> str:
+    return f"{prefix}_{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:20]}"
+
+
+def _name(path: Path, root: Path) -> str:
+    return printable((path.relative_to(root) if path != root else Path(path.name)).as_posix())
+
+
+def _files(root: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
+    """Yield what may be read below root; what a link leads out to is skipped."""
+    if not root.is_dir():
+        yield root
+        return
+    inside = root.resolve()
+
+    def unlisted(error: OSError) -> None:
+        skipped.append((printable(str(error.filename)), f"cannot be listed: {error.strerror}"))
+
+    for folder, folders, names in os.walk(root, onerror=unlisted):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for name in names:
+            path = Path(folder, name)
+            if name.startswith("."):
+                continue
+            if path.is_symlink() and not _leads_inside(path, inside):
+                skipped.append(
+                    (_name(path, root), "is a link that leads nowhere or out of the root")
+                )
+                continue
+            yield path
+
+
+def _leads_inside(path: Path, inside: Path) -> bool:
+    try:
+        return path.resolve(strict=True).is_relative_to(inside)
+    except (OSError, RuntimeError):  # a loop is a RuntimeError up to Python 3.12
+        return False

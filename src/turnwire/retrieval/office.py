@@ -1,0 +1,126 @@
+"""PDF and DOCX as sections of text."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import docx
+import pypdf
+from docx.document import Document
+from docx.table import Table
+from docx.text.paragraph import Paragraph
+from pypdf.errors import DependencyError
+
+from turnwire.retrieval.documents import (
+    Draft,
+    Outline,
+    Section,
+    UnreadableDocument,
+    clean,
+    one_line,
+)
+
+MAX_UNPACKED: Final = 200 * 1024 * 1024
+"""Bytes that a DOCX may hold once unpacked."""
+MAX_PAGES: Final = 5000
+
+# A word broken at the end of a printed line.
+_HYPHENATED: Final = re.compile(r"(?<=[a-záéíóúüñ])-\n(?=[a-záéíóúüñ])")
+_HEADING: Final = re.compile(r"Heading ([1-9])")
+_MADE_UP_TITLE: Final = re.compile(
+    r"untitled|microsoft word\b|powerpoint\b|.*\.(?:docx?|pdf|indd)$", re.I
+)
+
+
+def parse_pdf(path: Path, data: bytes) -> Draft:
+    """Return one section a page, numbered from 1; an encrypted or scanned PDF is refused."""
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableDocument(path, "is encrypted; remove its password")
+        return _pdf_draft(path, reader)
+    except UnreadableDocument:
+        raise
+    except DependencyError as missing:
+        raise UnreadableDocument(path, "is encrypted; remove its password") from missing
+    # A malformed PDF makes pypdf raise almost anything: KeyError, RecursionError …
+    except Exception as broken:
+        raise UnreadableDocument(path, f"is not a sound PDF: {_reason(broken)}") from broken
+
+
+def parse_docx(path: Path, data: bytes) -> Draft:
+    """Return a Word document's sections by heading, tables as lines of cells."""
+    _refuse_bombs(path, data)
+    try:
+        document = docx.Document(io.BytesIO(data))
+        return _docx_draft(document)
+    # python-docx trusts the package's insides and raises KeyError, ValueError, lxml's errors …
+    except Exception as broken:
+        raise UnreadableDocument(path, f"is not a sound DOCX: {_reason(broken)}") from broken
+
+
+def _reason(broken: Exception) -> str:
+    return one_line(f"{type(broken).__name__}: {broken}")[:200]
+
+
+def _pdf_draft(path: Path, reader: pypdf.PdfReader) -> Draft:
+    if len(reader.pages) > MAX_PAGES:
+        raise UnreadableDocument(path, f"has more than {MAX_PAGES} pages")
+    sections = [
+        Section(None, number, text)
+        for number, page in enumerate(reader.pages, start=1)
+        if (text := _page_text(page.extract_text()))
+    ]
+    if not sections:
+        raise UnreadableDocument(path, "holds no text; a scan needs text recognition first")
+    title = one_line(reader.metadata.title or "") if reader.metadata else ""
+    return Draft(title=None if _MADE_UP_TITLE.match(title) else title or None, sections=sections)
+
+
+def _page_text(text: str) -> str:
+    return _HYPHENATED.sub("", clean(text))
+
+
+def _refuse_bombs(path: Path, data: bytes) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as package:
+            # zipfile never yields more than the declared size, so the declaration can be trusted.
+            unpacked = sum(member.file_size for member in package.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as broken:
+        raise UnreadableDocument(path, f"is not a DOCX: {broken}") from broken
+    if unpacked > MAX_UNPACKED:
+        limit = MAX_UNPACKED // 2**20
+        raise UnreadableDocument(path, f"unpacks to {unpacked // 2**20} MB; {limit} MB are allowed")
+
+
+def _docx_draft(document: Document) -> Draft:
+    outline = Outline()
+    title = one_line(document.core_properties.title or "")
+    for block in document.iter_inner_content():
+        if isinstance(block, Table):
+            outline.block("\n".join(_rows(block)))
+            continue
+        style = _style(block)
+        if style == "Title":
+            title = title or one_line(block.text)
+        elif heading := _HEADING.match(style):
+            outline.heading(int(heading[1]), block.text)
+        else:
+            outline.block(block.text)
+    return Draft(title=title or outline.first_heading, sections=outline.sections())
+
+
+def _style(paragraph: Paragraph) -> str:
+    style = paragraph.style
+    return (style.name if style is not None else None) or ""
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        # A merged cell is listed once for every column it spans.
+        cells = dict.fromkeys(text for cell in row.cells if (text := one_line(cell.text)))
+        if cells:
+            yield " | ".join(cells)

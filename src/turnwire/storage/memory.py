@@ -1,0 +1,251 @@
+"""Keep everything in this process; for tests, and for a server that may forget."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+from turnwire.events import Envelope
+from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
+from turnwire.storage.base import (
+    Answer,
+    Conflict,
+    ConversationFacts,
+    ConversationRecord,
+    KeyRecord,
+    Opening,
+    PauseRecord,
+    TurnRecord,
+)
+from turnwire.storage.projection import ends_run, opened, project
+from turnwire.storage.tail import Tails
+
+
+class MemoryStore:
+    """A store in dictionaries."""
+
+    def __init__(self) -> None:
+        self._log: dict[TurnId, list[Envelope]] = {}
+        self._turns: dict[TurnId, TurnRecord] = {}
+        self._by_conversation: dict[ConversationId, list[TurnId]] = {}
+        self._by_key: dict[tuple[str, str], TurnId] = {}
+        self._conversations: dict[ConversationId, ConversationRecord] = {}
+        self._pauses: dict[str, PauseRecord] = {}
+        self._keys: dict[str, KeyRecord] = {}
+        self._secrets: dict[tuple[str, str], int] = {}
+        self._tails = Tails(self._stored)
+
+    async def open(self) -> None:
+        """Nothing is to be done."""
+
+    async def close(self) -> None:
+        """Nothing is to be done."""
+
+    async def check(self) -> None:
+        """A dictionary is always there."""
+
+    async def append(self, envelopes: Sequence[Envelope]) -> None:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        if not envelopes:
+            return
+        turn_id = envelopes[0].turn_id
+        ending = ends_run(envelopes)
+        self._keep(turn_id, envelopes, row=ending)
+        self._tails.extend(envelopes)
+        if ending:
+            self._tails.settle(turn_id, envelopes[-1].seq)
+
+    async def announce(self, envelopes: Sequence[Envelope]) -> None:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        await self.append(envelopes)
+
+    async def read(self, turn_id: TurnId, *, after: Seq = BEGINNING) -> list[Envelope]:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        return self._log.get(turn_id, [])[after:]
+
+    def follow(
+        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None = None
+    ) -> AsyncIterator[Sequence[Envelope]]:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        return self._tails.follow(turn_id, after=after, patience=patience, run_id=run_id)
+
+    async def facts(
+        self, principal: str, conversation_id: ConversationId | None, idempotency_key: str | None
+    ) -> ConversationFacts:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        conversation = self._conversations.get(conversation_id) if conversation_id else None
+        turn_ids = self._by_conversation.get(conversation_id, []) if conversation_id else []
+        latest = self._turns[turn_ids[-1]] if turn_ids else None
+        repeated = self._by_key.get((principal, idempotency_key)) if idempotency_key else None
+        return ConversationFacts(
+            conversation=conversation,
+            active=latest if latest and latest.phase in ("running", "paused") else None,
+            unsettled=self._unsettled(turn_ids),
+            repeated=self._turns[repeated] if repeated else None,
+        )
+
+    async def begin(self, opening: Opening) -> None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        turn = opening.turn
+        dropped = opening.dropped[0] if opening.dropped else None
+        facts = await self.facts(turn.principal, turn.conversation_id, turn.idempotency_key)
+        if (
+            facts.repeated
+            or (facts.active and (facts.active.turn_id, facts.active.phase) != (dropped, "paused"))
+            or opening.earlier_turns != (facts.conversation and facts.conversation.turns)
+        ):
+            raise Conflict
+        if opening.dropped is not None:
+            await self.close_paused(*opening.dropped)
+        known = facts.conversation or ConversationRecord(
+            conversation_id=turn.conversation_id,
+            principal=turn.principal,
+            agent=turn.agent,
+            created_ms=turn.created_ms,
+            updated_ms=turn.created_ms,
+            turns=0,
+        )
+        self._conversations[turn.conversation_id] = replace(
+            known, updated_ms=turn.created_ms, turns=known.turns + 1
+        )
+        self._turns[turn.turn_id] = turn
+        self._by_conversation.setdefault(turn.conversation_id, []).append(turn.turn_id)
+        if turn.idempotency_key is not None:
+            self._by_key[turn.principal, turn.idempotency_key] = turn.turn_id
+        self._start(opening.started)
+
+    async def resume(
+        self, turn_id: TurnId, answers: Sequence[Answer], started: Sequence[Envelope], *, now: int
+    ) -> None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        self._require_paused(turn_id)
+        for each in answers:
+            record = self._pauses.get(each.pause_id)
+            if record is None or record.turn_id != turn_id or record.phase != "open":
+                raise Conflict
+            if record.pause.expires_ms is not None and record.pause.expires_ms <= now:
+                raise Conflict
+        for each in answers:
+            self._pauses[each.pause_id] = replace(
+                self._pauses[each.pause_id],
+                phase="answered",
+                decision=each.decision,
+                decided_by=each.decided_by,
+            )
+        self._start(started)
+
+    async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        self._require_paused(turn_id)
+        for pause_id, record in self._pauses.items():
+            if record.turn_id == turn_id and record.phase == "open":
+                self._pauses[pause_id] = replace(record, phase="dropped")
+        self._keep(turn_id, envelopes, row=True)
+
+    async def turn(self, turn_id: TurnId) -> TurnRecord | None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return self._turns.get(turn_id)
+
+    async def turns(self, conversation_id: ConversationId) -> list[TurnRecord]:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return [self._turns[each] for each in self._by_conversation.get(conversation_id, ())]
+
+    async def running(self) -> list[TurnRecord]:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return [each for each in self._turns.values() if each.phase == "running"]
+
+    async def pauses(
+        self, conversation_id: ConversationId | None = None, *, kind: str | None = None
+    ) -> list[PauseRecord]:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return [
+            each
+            for each in reversed(self._pauses.values())
+            if conversation_id in (None, each.conversation_id)
+            and (conversation_id or each.phase == "open")
+            and kind in (None, each.pause.kind)
+        ]
+
+    async def conversation(self, conversation_id: ConversationId) -> ConversationRecord | None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return self._conversations.get(conversation_id)
+
+    async def conversations(self, principal: str) -> list[ConversationRecord]:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        mine = [each for each in self._conversations.values() if each.principal == principal]
+        return sorted(mine, key=lambda each: -each.updated_ms)
+
+    async def erase(self, conversation_id: ConversationId) -> None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        for each in await self.turns(conversation_id):
+            del self._turns[each.turn_id]
+            self._log.pop(each.turn_id, None)
+            if each.idempotency_key is not None:
+                self._by_key.pop((each.principal, each.idempotency_key), None)
+        self._by_conversation.pop(conversation_id, None)
+        for record in await self.pauses(conversation_id):
+            del self._pauses[record.pause.pause_id]
+        self._conversations.pop(conversation_id, None)
+
+    async def add_key(self, key: KeyRecord) -> None:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        self._keys[key.key_id] = key
+
+    async def key(self, key_id: str) -> KeyRecord | None:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        return self._keys.get(key_id)
+
+    async def keys(self) -> list[KeyRecord]:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        return list(self._keys.values())
+
+    async def revoke_key(self, key_id: str, *, now: int) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        key = self._keys.get(key_id)
+        if key is None or key.revoked_ms is not None:
+            return False
+        self._keys[key_id] = replace(key, revoked_ms=now)
+        return True
+
+    async def add_secret(self, kind: str, secret_hash: str, *, expires_ms: int) -> None:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        self._secrets[kind, secret_hash] = expires_ms
+
+    async def take_secret(self, kind: str, secret_hash: str, *, now: int) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        return self._secrets.pop((kind, secret_hash), 0) > now
+
+    async def has_secret(self, kind: str, secret_hash: str, *, now: int) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        return self._secrets.get((kind, secret_hash), 0) > now
+
+    def _unsettled(self, turn_ids: Sequence[TurnId]) -> tuple[TurnRecord, ...]:
+        since: list[TurnRecord] = []
+        for each in reversed(turn_ids):
+            turn = self._turns[each]
+            if turn.phase == "completed" and turn.finish_reason != "cancelled":
+                break
+            if turn.phase in ("completed", "failed"):
+                since.append(turn)
+        return tuple(reversed(since))
+
+    async def _stored(self, turn_id: TurnId, after: Seq) -> list[Envelope]:
+        return await self.read(turn_id, after=after)
+
+    def _keep(self, turn_id: TurnId, envelopes: Sequence[Envelope], *, row: bool) -> None:
+        turn = self._turns.get(turn_id)
+        if turn is None:  # erased while it ran
+            return
+        log = self._log.setdefault(turn_id, [])
+        log.extend(envelopes)
+        if row:
+            turn = self._turns[turn_id] = project(turn, envelopes, log)
+            for each in opened(turn, envelopes):
+                self._pauses[each.pause.pause_id] = each
+
+    def _start(self, started: Sequence[Envelope]) -> None:
+        self._keep(started[0].turn_id, started, row=True)
+        self._tails.start(started)
+
+    def _require_paused(self, turn_id: TurnId) -> None:
+        turn = self._turns.get(turn_id)
+        if turn is None or turn.phase != "paused":
+            raise Conflict

@@ -1,0 +1,155 @@
+"""The live end of the turns that run in this process, and the one function that follows them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Final
+
+from turnwire.events import Envelope
+from turnwire.ids import RunId, Seq, TurnId
+from turnwire.storage.projection import ends_run
+
+Read = Callable[[TurnId, Seq], Awaitable[list[Envelope]]]
+
+KEPT: Final = 4096
+"""Envelopes of one turn that stay in memory while it runs; older ones are read from the store."""
+
+WINDOW: Final = 1024
+"""Envelopes that a follower is handed at once."""
+
+
+class Tail:
+    """The latest envelopes of one run, and who waits for the next.
+
+    A follower owns a number, not a queue: one that stops reading costs nothing.
+    """
+
+    __slots__ = ("ended", "envelopes", "first", "run_id", "waiters")
+
+    def __init__(self, run_id: RunId, first: int) -> None:
+        self.run_id = run_id
+        self.first = first
+        self.envelopes: list[Envelope] = []
+        self.waiters: list[asyncio.Future[None]] = []
+        self.ended = False
+
+    @property
+    def last(self) -> int:
+        """The number of the newest envelope."""
+        return self.first + len(self.envelopes) - 1
+
+    def extend(self, envelopes: Sequence[Envelope]) -> None:
+        """Add envelopes and wake who waits."""
+        self.envelopes.extend(envelopes)
+        self.ended = self.ended or ends_run(envelopes)
+        if self.waiters:
+            waiters, self.waiters = self.waiters, []
+            for each in waiters:
+                if not each.done():
+                    each.set_result(None)
+
+    def trim(self, durable: int) -> None:
+        """Forget what is older than the window and, up to ``durable``, in the store."""
+        spare = min(len(self.envelopes) - KEPT, durable - self.first + 1)
+        if spare > KEPT:
+            del self.envelopes[:spare]
+            self.first += spare
+
+    async def changed(self, patience: float) -> bool:
+        """Wait for the next envelope; false if none came within ``patience`` seconds."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        self.waiters.append(waiter)
+        timer = loop.call_later(patience, _expire, waiter)
+        try:
+            await waiter
+        except TimeoutError:
+            return False
+        finally:
+            timer.cancel()
+        return True
+
+
+def _expire(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_exception(TimeoutError())
+
+
+class Tails:
+    """The tails of all turns that run here."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._tails: dict[TurnId, Tail] = {}
+
+    def start(self, envelopes: Sequence[Envelope]) -> None:
+        """Begin a run by its first envelopes."""
+        first = envelopes[0]
+        tail = self._tails[first.turn_id] = Tail(first.run_id, first.seq)
+        tail.extend(envelopes)
+
+    def extend(self, envelopes: Sequence[Envelope]) -> None:
+        """Show envelopes of one turn to its followers."""
+        tail = self._tails.get(envelopes[0].turn_id)
+        if tail is not None:
+            tail.extend(envelopes)
+
+    def settle(self, turn_id: TurnId, durable: int) -> None:
+        """Bound what a turn keeps in memory, now that it is in the store up to ``durable``."""
+        tail = self._tails.get(turn_id)
+        if tail is None:
+            return
+        if tail.ended and durable >= tail.last:
+            del self._tails[turn_id]
+        else:
+            tail.trim(durable)
+
+    async def follow(
+        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None
+    ) -> AsyncIterator[Sequence[Envelope]]:
+        """Yield everything after ``after``; see :class:`turnwire.storage.base.EventLog`."""
+        cursor = int(after)
+        while True:
+            # Subscribed before the store is read: nothing falls in between, and what is in
+            # both is passed over by the cursor.
+            tail = self._tails.get(turn_id)
+            if tail is not None and tail.first <= cursor + 1:
+                live = _drain(tail, cursor, patience)
+            else:
+                live = _windows(await self._read(turn_id, Seq(cursor)))
+            before = cursor
+            async for batch in live:
+                if batch:
+                    cursor = batch[-1].seq
+                yield batch
+                if run_id is not None and _ends(batch, run_id):
+                    return
+            newer = self._tails.get(turn_id)
+            if newer is None or (newer is tail and (newer.ended or cursor == before)):
+                return
+
+
+def _ends(batch: Sequence[Envelope], run_id: RunId) -> bool:
+    return ends_run(batch) and batch[-1].run_id == run_id
+
+
+async def _drain(tail: Tail, cursor: int, patience: float) -> AsyncIterator[Sequence[Envelope]]:
+    """Yield from memory until the run ends, or until the reader fell behind what is kept."""
+    while tail.first <= cursor + 1:
+        start = cursor + 1 - tail.first
+        batch = tail.envelopes[start : start + WINDOW]
+        if batch:
+            cursor = batch[-1].seq
+            yield batch
+        elif tail.ended:
+            return
+        elif not await tail.changed(patience):
+            yield ()
+
+
+async def _windows(stored: Sequence[Envelope]) -> AsyncIterator[Sequence[Envelope]]:
+    """Yield what was stored, a run at a time and no more than a window at once."""
+    start = 0
+    for end, each in enumerate(stored, start=1):
+        if end - start == WINDOW or end == len(stored) or ends_run((each,)):
+            yield stored[start:end]
+            start = end

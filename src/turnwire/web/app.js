@@ -1,0 +1,271 @@
+// The page: connects the conversation with what is on the screen.
+
+import { notice } from "./cards.js";
+import { Conversation, facts } from "./conversation.js";
+import { el } from "./dom.js";
+import { graphView } from "./graph.js";
+import { recallLanguage, rememberLanguage } from "./memory.js";
+import { firstLanguage, speaker } from "./text.js";
+import { turnView } from "./turn-view.js";
+import { connect, Refused } from "./wire.js";
+
+const at = (id) => document.getElementById(id);
+const EXAMPLES = ["example_1", "example_2", "example_3", "example_4"];
+const LEGEND = ["running", "done", "skipped", "waiting", "failed"];
+
+const client = connect({ base: document.baseURI });
+const graph = graphView(at("graph"));
+const views = new Map();
+let speech = speaker(firstLanguage(recallLanguage(), navigator.languages));
+let agents = [];
+let reviews = [];
+let pageError = null;
+let isStopping = false;
+let announced = "";
+let isDrawing = false;
+
+const conversation = new Conversation({ client, onChange });
+
+// Tokens come faster than the screen: many events, one drawing.
+function onChange(entry) {
+  const { phase } = entry.turn;
+  if (phase !== entry.phaseBefore && (phase === "paused" || entry.phaseBefore === "paused" || phase === "completed")) {
+    void loadReviews();
+  }
+  entry.phaseBefore = phase;
+  if (isDrawing) return;
+  isDrawing = true;
+  requestAnimationFrame(draw);
+}
+
+function draw() {
+  isDrawing = false;
+  const scroll = at("scroll");
+  const wasAtEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
+  const keys = new Set(conversation.entries.map((entry) => entry.key));
+  for (const [key, view] of views) {
+    if (keys.has(key)) continue;
+    view.root.remove();
+    views.delete(key);
+  }
+  for (const entry of conversation.entries) viewOf(entry).render(entry.turn, speech);
+  at("empty").hidden = conversation.entries.length > 0;
+  showGraph(conversation.current?.turn ?? null);
+  showComposer();
+  announce(conversation.current?.turn.phase);
+  if (wasAtEnd) scroll.scrollTop = scroll.scrollHeight;
+}
+
+function viewOf(entry) {
+  let view = views.get(entry.key);
+  if (!view) {
+    const moved = () => view.root.focus({ preventScroll: true });
+    view = turnView({
+      id: entry.key,
+      isForeign: entry.isForeign,
+      actions: {
+        decide: (decision, text) => (moved(), conversation.decide(entry, decision, text)),
+        reply: (answers) => (moved(), conversation.reply(entry, answers)),
+        again: () => (moved(), conversation.askAgain(entry)),
+        reconnect: () => (moved(), conversation.reconnect(entry)),
+      },
+    });
+    views.set(entry.key, view);
+    at("turns").append(view.root);
+  }
+  return view;
+}
+
+function showGraph(turn) {
+  graph.show(turn, speech);
+  at("graph-model").textContent = [turn?.agent, turn?.model].filter(Boolean).join(" · ");
+  at("legend").hidden = !turn?.graph;
+}
+
+function showComposer() {
+  if (!conversation.isBusy) isStopping = false;
+  at("stop").hidden = !conversation.isBusy;
+  at("stop").disabled = isStopping;
+  at("stop").textContent = speech.say(isStopping ? "stopping" : "stop");
+  at("send").hidden = conversation.isBusy;
+  at("send").disabled = at("question").value.trim() === "";
+}
+
+function announce(phase) {
+  const key = { sending: "announce_working", streaming: "announce_working", paused: "announce_paused", completed: "announce_done" }[phase];
+  if (!key || key === announced) return;
+  announced = key;
+  at("status").textContent = speech.say(key);
+}
+
+function showWords() {
+  document.documentElement.lang = speech.language;
+  for (const part of document.querySelectorAll("[data-say]")) part.textContent = speech.say(part.dataset.say);
+  for (const part of document.querySelectorAll("[data-label]")) part.setAttribute("aria-label", speech.say(part.dataset.label));
+  at("question").placeholder = speech.say("question_hint");
+  at("examples").replaceChildren(...EXAMPLES.map(example));
+  at("legend").replaceChildren(
+    ...LEGEND.map((state) => el("li", { data: { state } }, el("span", { class: "swatch" }), speech.name("legend", state))),
+  );
+  announced = "";
+  showGraphToggle();
+  showAgents();
+  showReviews();
+  showPageNotice();
+  draw();
+}
+
+function example(key) {
+  const words = speech.say(key);
+  const label = key === "example_4" ? el("small", null, speech.say("example_review")) : null;
+  return el("li", null, el("button", { type: "button", on: { click: () => ask(words) } }, el("span", null, words), label));
+}
+
+function showAgents() {
+  const chosen = at("agent").value;
+  at("agent").replaceChildren(...agents.map((agent) => el("option", { value: agent.slug }, agent.title || agent.slug)));
+  if (agents.some((agent) => agent.slug === chosen)) at("agent").value = chosen;
+  at("agent-field").hidden = agents.length < 2;
+  const agent = agents.find(({ slug }) => slug === at("agent").value);
+  at("about").textContent = agent?.description || speech.say("empty_text");
+}
+
+function showReviews() {
+  at("reviews").hidden = reviews.length === 0 && !at("reviews").open;
+  at("reviews-title").textContent = speech.say("reviews", { n: reviews.length });
+  const items = reviews.map((review) =>
+    el(
+      "li",
+      null,
+      el("div", null, el("p", null, review.question), el("p", { class: "quiet-text" }, reviewDetail(review))),
+      el("button", { type: "button", class: "quiet", on: { click: () => openReview(review) } }, speech.say("reviews_open")),
+    ),
+  );
+  at("reviews-list").replaceChildren(items.length ? el("ul", null, items) : el("p", null, speech.say("reviews_none")));
+}
+
+const reviewDetail = ({ reasons = [], requested_at: requestedAt }) =>
+  [...reasons.map((reason) => String(reason).replaceAll("_", " ")), requestedAt && speech.moment(requestedAt)]
+    .filter(Boolean)
+    .join(" · ");
+
+function openReview(review) {
+  at("reviews").open = false;
+  const entry = conversation.openReview(review);
+  draw();
+  const { root } = viewOf(entry);
+  root.scrollIntoView({ block: "start" });
+  root.focus({ preventScroll: true });
+}
+
+function showPageNotice() {
+  const texts = pageError && [
+    pageError.code === "unreachable" ? speech.say("unreachable") : pageError.message,
+    pageError.status === 401 ? speech.say("how_to_enter") : null,
+  ];
+  at("page-notice").replaceChildren(...(texts ? [notice("bad", texts)] : []));
+}
+
+function showGraphToggle() {
+  const isOpen = at("graph-toggle").getAttribute("aria-expanded") === "true";
+  at("graph-toggle").textContent = speech.say(isOpen ? "graph_hide" : "graph_show");
+  document.body.classList.toggle("graph-open", isOpen);
+}
+
+async function ask(question) {
+  if (question.trim() === "" || conversation.isBusy) return;
+  pageError = null;
+  showPageNotice();
+  at("question").value = "";
+  fitQuestion();
+  const agent = agents.length > 1 ? at("agent").value : null;
+  const asked = conversation.ask(question.trim(), { locale: speech.language, agent });
+  draw();
+  at("scroll").scrollTop = at("scroll").scrollHeight;
+  await asked;
+  const { phase, error } = conversation.current?.turn ?? {};
+  // What cannot be sent as it is goes back into the box, to be changed.
+  const isForEditing = phase === "refused" && !error.retryable && error.status !== 401;
+  if (isForEditing && at("question").value === "") at("question").value = question;
+  fitQuestion();
+}
+
+function fitQuestion() {
+  const box = at("question");
+  box.style.height = "auto";
+  box.style.height = `${Math.min(box.scrollHeight, 200)}px`;
+  showComposer();
+}
+
+async function stop() {
+  isStopping = true;
+  showComposer();
+  try {
+    await conversation.stop();
+  } catch (error) {
+    isStopping = false;
+    tell(error);
+  }
+}
+
+function startAfresh() {
+  conversation.reset();
+  pageError = null;
+  showPageNotice();
+  draw();
+  at("question").focus();
+}
+
+async function loadReviews() {
+  try {
+    const told = await client.reviews();
+    reviews = Array.isArray(told) ? told : (told.reviews ?? []);
+  } catch {
+    reviews = []; // who may not review has no queue
+  }
+  showReviews();
+}
+
+async function loadAgents() {
+  agents = (await client.agents()).agents ?? [];
+  showAgents();
+}
+
+function tell(error) {
+  pageError = facts(error);
+  if (error instanceof Refused || error instanceof TypeError) showPageNotice();
+  else throw error;
+}
+
+at("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  void ask(at("question").value);
+});
+at("question").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  void ask(at("question").value);
+});
+at("question").addEventListener("input", fitQuestion);
+at("stop").addEventListener("click", stop);
+at("new-conversation").addEventListener("click", startAfresh);
+at("agent").addEventListener("change", () => (startAfresh(), showAgents()));
+at("language").addEventListener("change", () => {
+  speech = speaker(at("language").value);
+  rememberLanguage(speech.language);
+  showWords();
+});
+at("graph-toggle").addEventListener("click", () => {
+  const isOpen = at("graph-toggle").getAttribute("aria-expanded") === "true";
+  at("graph-toggle").setAttribute("aria-expanded", String(!isOpen));
+  showGraphToggle();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") at("reviews").open = false;
+});
+
+at("language").value = speech.language;
+showWords();
+loadAgents()
+  .then(() => Promise.all([loadReviews(), conversation.restore()]))
+  .catch(tell);

@@ -1,0 +1,51 @@
+"""What an agent is asked to do, in words that neither engine nor LangGraph owns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from turnwire.events import Fact
+from turnwire.ids import ConversationId, PauseId, RunId, TurnId
+
+
+class Message(Fact):
+    """One message of a conversation, as a client sends it."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """An earlier turn of the conversation that ended without the agent's own ending.
+
+    Its question and what was said of its answer have to be in the history before the next
+    model call, or a provider refuses the order of roles.
+    """
+
+    turn_id: TurnId
+    messages: tuple[Message, ...]
+    content: str
+    """The partial answer that people saw; may be empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One run: a new turn's messages, or answers to a paused turn's questions."""
+
+    turn_id: TurnId
+    conversation_id: ConversationId
+    run_id: RunId
+    principal: str
+    locale: str
+    trace_id: str
+    started_ms: int
+    messages: tuple[Message, ...] = ()
+    answers: Mapping[PauseId, JsonValue] = field(default_factory=dict[PauseId, JsonValue])
+    """Empty for a new turn."""
+    unsettled: tuple[Unsettled, ...] = ()
+    model: str | None = None
+    """The model that the caller chose, or none for the agent's own."""
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
