@@ -229,6 +229,7 @@ class Run:
             gc.collect()
             gc.freeze()
             gc.disable()
+            core = meter.busy_s(meter.SERVER_CORE)
             server, client = self._server_cpu(), time.process_time()
             self.measuring, self.window_began = True, time.perf_counter()
             with contextlib.suppress(TimeoutError):
@@ -236,9 +237,11 @@ class Run:
             self.measuring = False
             wall = time.perf_counter() - self.window_began
             client, server = time.process_time() - client, self._server_cpu() - server
+            others = meter.busy_s(meter.SERVER_CORE) - core - server
             rss = self._server_rss()
             self.hang_up()
         return self._seen(wall, client, server) | {
+            "others_on_server_core": round(max(0.0, others / wall), 3),
             "rss_before_kib": round(rss_before),
             "rss_kib": round(rss),
         }

@@ -26,6 +26,17 @@ def rss_kib(pid: int) -> float:
     return sum(process.memory_info().rss for process in _tree(pid)) / 1024
 
 
+def busy_s(core: int) -> float:
+    """Return the seconds that a core has been busy so far, whoever used it; steal included."""
+    cores = psutil.cpu_times(percpu=True)
+    if core >= len(cores):
+        return 0.0
+    times = cores[core]._asdict()
+    waiting = times.get("idle", 0.0) + times.get("iowait", 0.0)
+    guests = times.get("guest", 0.0) + times.get("guest_nice", 0.0)  # are in user and nice too
+    return sum(times.values()) - waiting - guests
+
+
 @contextmanager
 def on_core(core: int) -> Iterator[None]:
     """Start children on one core; where the system cannot pin or has one core, do nothing."""

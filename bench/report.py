@@ -11,6 +11,7 @@ from bench.serve import Row
 Result = Mapping[str, Any]
 Medians = Mapping[tuple[Load, Row], Result]
 CLIENT_FREE_BELOW: Final = 0.9
+OTHERS_BELOW: Final = 0.05
 
 _BUSY_COLUMNS: Final = (
     ("tokens/s", "tokens_per_s", "{:,.0f}"),
@@ -20,6 +21,7 @@ _BUSY_COLUMNS: Final = (
     ("gap p99 ms", "gap_ms.p99", "{:.2f}"),
     ("server", "server_utilisation", "{:.0%}"),
     ("client", "client_utilisation", "{:.0%}"),
+    ("others", "others_on_server_core", "{:.0%}"),
     ("errors", "errors", "{:.0f}"),
 )
 _IDLE_COLUMNS: Final = (
@@ -88,15 +90,15 @@ def table(scenario: Scenario, rows: Sequence[Row], found: Medians) -> Iterable[s
     columns = _IDLE_COLUMNS if scenario.idle else _BUSY_COLUMNS
     yield ""
     yield scenario.title
-    yield f"  {'row':<15}" + "".join(f"{title:>14}" for title, _, _ in columns)
+    yield f"  {'row':<15}" + "".join(f"{title:>13}" for title, _, _ in columns)
     for row in rows:
         result = found.get((scenario.name, row))
         if result is None:
-            yield f"  {row:<15}{'not measured':>14}"
+            yield f"  {row:<15}{'not measured':>13}"
             continue
         cells = ((number(result, path), form) for _, path, form in columns)
         shown = ("-" if value is None else form.format(value) for value, form in cells)
-        yield f"  {row:<15}" + "".join(f"{each:>14}" for each in shown)
+        yield f"  {row:<15}" + "".join(f"{each:>13}" for each in shown)
 
 
 def aims(found: Medians) -> list[Aim]:
@@ -105,7 +107,7 @@ def aims(found: Medians) -> list[Aim]:
     def get(load: Load, row: Row, path: str) -> float | None:
         return number(found.get((load, row)), path)
 
-    return [*_busy(get), *_one(get), *_steady(get), *_idle(get), _client(found)]
+    return [*_busy(get), *_one(get), *_steady(get), *_idle(get), *_fairness(found)]
 
 
 Get = Callable[[Load, Row, str], float | None]
@@ -169,10 +171,14 @@ def _idle(get: Get) -> Iterable[Aim]:
         yield _most(f"idle: KiB a stream, {row}", get("idle", row, "kib_per_stream"), 100)
 
 
-def _client(found: Medians) -> Aim:
-    used = [number(result, "client_utilisation") for result in found.values()]
-    most = max((each for each in used if each is not None), default=None)
-    return _most("load generator: its highest utilisation", most, CLIENT_FREE_BELOW)
+def _fairness(found: Medians) -> Iterable[Aim]:
+    def most(path: str) -> float | None:
+        seen = [number(result, path) for result in found.values()]
+        return max((each for each in seen if each is not None), default=None)
+
+    client, others = most("client_utilisation"), most("others_on_server_core")
+    yield _most("load generator: its highest utilisation", client, CLIENT_FREE_BELOW)
+    yield _most("machine: most that others used of the server's core", others, OTHERS_BELOW)
 
 
 def report(found: Medians, *, only: Row | None = None) -> Iterable[str]:

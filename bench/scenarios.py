@@ -1,4 +1,4 @@
-"""What is measured: five loads, and for each the rows that the ratios need."""
+"""What is measured: four loads, and for each the rows that the ratios need."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -17,6 +17,16 @@ class Agent(Protocol):
         ...
 
     @property
+    def title(self) -> str:
+        """The name that people read."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What the agent is for."""
+        ...
+
+    @property
     def model(self) -> str:
         """The answer model's name."""
         ...

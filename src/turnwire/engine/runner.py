@@ -1,11 +1,12 @@
 """Drive one run: the only loop in turnwire that awaits an agent."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
+from turnwire.clock import Now
 from turnwire.engine.agent import Agent
 from turnwire.engine.grammar import TurnState
 from turnwire.engine.turn import Turn
@@ -20,9 +21,6 @@ from turnwire.events import Envelope, Event
 from turnwire.ids import new_id
 from turnwire.storage.base import EventLog
 from turnwire.work import Work
-
-Now = Callable[[], int]
-"""Returns milliseconds since 1970 in UTC."""
 
 
 class Reporter(Protocol):

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
+from turnwire.clock import Now
 from turnwire.engine.agent import Agent
-from turnwire.engine.runner import Limits, Now, Reporter, Run
+from turnwire.engine.grammar import TurnState
+from turnwire.engine.runner import Limits, Reporter, Run
 from turnwire.engine.turn import Turn
 from turnwire.errors import Draining, Overloaded, StreamInterrupted
 from turnwire.events import Envelope
@@ -111,7 +113,7 @@ class Supervisor:
         Raises:
             Conflict: somebody answered first, or the turn does not wait; nothing was stored.
         """
-        if turn.started is None:
+        if turn.started is None or turn.state is not TurnState.PAUSED:
             raise Conflict
         event = turn.started.model_copy(update={"resumed": True})
         started = turn.begin(work.run_id, event, at=work.started_ms)

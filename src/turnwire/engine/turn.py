@@ -14,6 +14,7 @@ from turnwire.events import (
     GuardrailDecision,
     NodeCompleted,
     NodeStarted,
+    Pause,
     TextDelta,
     TextReplaced,
     ToolCompleted,
@@ -22,7 +23,7 @@ from turnwire.events import (
     TurnPaused,
     TurnStarted,
 )
-from turnwire.ids import RunId, Seq, TurnId
+from turnwire.ids import PauseId, RunId, Seq, TurnId
 
 
 def _failure(error: TurnBroken, error_id: str) -> TurnFailed:
@@ -43,6 +44,8 @@ class Turn:
         self.seq = 0
         self.order = Order()
         self.started: TurnStarted | None = None
+        self.pauses: dict[PauseId, Pause] = {}
+        """Every question that the turn has asked, in its first form."""
         self.citations: list[Citation] = []
         self.decisions: list[GuardrailDecision] = []
         self.open_since: dict[str, int] = {}
@@ -96,6 +99,8 @@ class Turn:
         for event in events:
             if isinstance(event, TurnCompleted):
                 event = self._conclude(event, at)
+            elif isinstance(event, TurnPaused):
+                event = self._as_asked(event)
             self._seal(event, at)
         return self._take()
 
@@ -161,6 +166,7 @@ class Turn:
     def _remember_run(self, event: TurnStarted | TurnPaused, at: int) -> None:
         if isinstance(event, TurnPaused):
             self._paused_at = at
+            self.pauses |= {each.pause_id: each for each in event.pauses}
             self.open_since.clear()
             return
         self.started = event
@@ -183,6 +189,11 @@ class Turn:
                 "human_wait_ms": self._waited,
             }
         )
+
+    def _as_asked(self, event: TurnPaused) -> TurnPaused:
+        """Return the pause with the draft, and with questions that wait on as first asked."""
+        asked = tuple(self.pauses.get(each.pause_id, each) for each in event.pauses)
+        return event.model_copy(update={"pauses": asked, "draft": event.draft or self.text})
 
     def _say_content(self, content: str, at: int) -> None:
         if not self.order.said:

@@ -24,4 +24,4 @@ def ask(
     this call happens twice: ask first, act afterwards. ``expires_in`` is in seconds.
     """
     question = {MARK: kind, "payload": dict(payload), "expires_in": expires_in}
-    return cast(Any, interrupt(question, response_schema=response_schema))
+    return cast("Any", interrupt(question, response_schema=response_schema))

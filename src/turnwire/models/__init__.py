@@ -1,1 +1,1 @@
-"""The models that agents call."""
+"""Chat models: the embedded one that quotes, and the providers' by name."""

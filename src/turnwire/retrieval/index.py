@@ -7,7 +7,7 @@ on seeing the last committed generation, and a second writer waits.
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -82,7 +82,7 @@ class Index:
         return snapshot, {snapshot.places[row]: score for row, score in hits}
 
     @contextmanager
-    def writing(self, encoder: Encoder, *, reset: bool = False) -> Iterator[Writer]:
+    def writing(self, encoder: Encoder, *, reset: bool = False) -> Generator[Writer]:
         """Hand out the one writer; what it did becomes the next generation, or nothing of it does.
 
         Args:

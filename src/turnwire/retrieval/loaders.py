@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -118,7 +118,8 @@ class _Identifier(Protocol):
 
 @cache
 def _identifier() -> _Identifier:
-    identifier = cast("_Identifier", LanguageIdentifier.from_model_file(MODEL_FILE))
+    untyped = cast("Any", LanguageIdentifier)
+    identifier = cast("_Identifier", untyped.from_model_file(MODEL_FILE))
     identifier.set_languages(LANGUAGES)
     return identifier
 

@@ -2,26 +2,24 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 import yaml
-from lxml import etree as _etree
 
 from turnwire.retrieval.documents import Draft, Outline, UnreadableDocument
 
-etree = cast("Any", _etree)  # lxml comes without types
+etree: Any = import_module("lxml.etree")  # it comes without types
 _Element: TypeAlias = Any
 
 _FRONT_MATTER: Final = re.compile(
     r"\A---[ \t]*\n(.{0,20000}?)^(?:---|\.\.\.)[ \t]*$\n?", re.M | re.S
 )
-_ATX: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
+_ATX: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,4}[.)])\s")
-_RULE: Final = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*$|\s*(?:[*_-]\s*){3,}$")
-_COMMENT: Final = re.compile(r"<!--.*?-->", re.S)
 _LINK: Final = re.compile(
     r"!?\[([^\[\]]{0,500})\](?:\([^()\s]{0,2000}[^()]{0,300}\)|\[[^\]]{0,200}\])"
 )
@@ -65,7 +63,7 @@ def parse_markdown(path: Path, data: bytes) -> Draft:
     text = decoded(path, data).replace("\r\n", "\n").replace("\r", "\n")
     facts, body = _front_matter(path, text)
     outline = Outline()
-    _outline_markdown(_COMMENT.sub("", body), outline)
+    _outline_markdown(_without_comments(body), outline)
     return Draft(
         title=facts.get("title") or outline.first_heading,
         locale=facts.get("locale") or facts.get("lang") or facts.get("language"),
@@ -126,8 +124,9 @@ def _outline_markdown(body: str, outline: Outline) -> None:
     fenced = False
 
     def close() -> None:
-        outline.block(_plain("\n".join(paragraph)))
-        paragraph.clear()
+        if paragraph:
+            outline.block(_plain("\n".join(paragraph)))
+            paragraph.clear()
 
     for line in body.split("\n"):
         if _FENCE.match(line):
@@ -136,7 +135,7 @@ def _outline_markdown(body: str, outline: Outline) -> None:
             paragraph.append(line)
         elif heading := _ATX.match(line):
             close()
-            outline.heading(len(heading[1]), _plain(heading[2]))
+            outline.heading(len(heading[1]), _plain(_unclosed(heading[2])))
         elif (
             len(paragraph) == 1
             and (under := _UNDERLINE.match(line))
@@ -151,8 +150,28 @@ def _outline_markdown(body: str, outline: Outline) -> None:
 def _continue(line: str, paragraph: list[str], close: Callable[[], None]) -> None:
     if not line.strip():
         close()
-    elif not _RULE.match(line):
+    elif not _is_rule(line):
         paragraph.append(line)
+
+
+def _unclosed(heading: str) -> str:
+    """Return ``Title`` of ``Title ##``, and ``C#`` as it is."""
+    bare = heading.rstrip().rstrip("#")
+    return bare if not bare or bare[-1] in " \t" else heading
+
+
+def _without_comments(text: str) -> str:
+    first, *rest = text.split("<!--")
+    parts = (each.partition("-->") for each in rest)
+    return first + "".join(after if end else before for before, end, after in parts)
+
+
+def _is_rule(line: str) -> bool:
+    """Whether a line only draws: a thematic break, or the rule below a table's head."""
+    marks = set(line) - set(" \t")
+    return ("-" in marks and marks <= set("|:-") and "--" in line) or (
+        len(marks) == 1 and marks <= set("*_-") and line.count(next(iter(marks))) >= 3
+    )
 
 
 def _plain(text: str) -> str:

@@ -114,7 +114,7 @@ class Retriever:
                 overlap=_overlap(wanted, passage),
                 has_code=bool(named & codes(passage.text)),
             )
-            for place in best
+            for place in map(int, best)
         ]
 
     def _bonuses(

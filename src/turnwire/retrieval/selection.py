@@ -28,12 +28,12 @@ class RetrievalPolicy:
     """What the best BM25 adds, in standard deviations of the cosine."""
     code_bonus: float = 2.0
     """What all of the query's identifiers add, in standard deviations."""
-    locale_bonus: float = 0.25
+    locale_bonus: float = 0.15
     """What the reader's language adds, in standard deviations."""
-    floor: float = 0.30
+    floor: float = 0.17
     """The least cosine plus ``overlap_weight`` times the overlap of words."""
     overlap_weight: float = 0.20
-    tail: float = 0.60
+    tail: float = 0.50
     """The least share of the best candidate's nearness."""
     same_share: float = 0.80
     """Two passages are one where this share of their three-word runs is common."""

@@ -14,9 +14,6 @@ LONGEST: Final = 900
 _ENDING: Final = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'\u201d\u2019»)\]]*+\s++(?=[^\W_a-zß-öø-ÿ]|[¿¡\"'\u201c\u2018«(\[\u2013\u2014-])"
 )
-_LINE_ENDING: Final = re.compile(
-    r"\s*\n\s*(?=(?:[-*•+\u2013]|\d{1,3}[.)]|\([a-z0-9]{1,3}\))\s)|\n[^\S\n]*\n\s*"
-)
 _OWN_LINE: Final = re.compile(r"^(?:[-*•+\u2013]|\d{1,3}[.)]|\([a-z0-9]{1,3}\))\s| \| ")
 _ABBREVIATIONS_LISTED: Final = """
     mr mrs ms dr prof st jr sr vs no nos fig figs eq sec ch vol ed eds e.g i.e cf approx dept
@@ -56,13 +53,25 @@ def sentences(text: str) -> list[str]:
     blank line, a list item and a table row always do. A sentence begins with a capital, a digit,
     an opening mark (``¿ ¡ " «``) or a dash.
     """
-    found: list[str] = []
-    for block in _LINE_ENDING.split(text):
-        if " | " in block:
-            found.extend(block.split("\n"))
-        else:
-            found.extend(_split_block(block))
-    return [line for each in found if (line := " ".join(each.split()))]
+    return [
+        line
+        for block in _blocks(text)
+        for sentence in ([block] if " | " in block else _split_block(block))
+        if (line := sentence.strip())
+    ]
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield what no sentence runs across: paragraphs, list items and table rows, each on a line."""
+    block: list[str] = []
+    for line in text.split("\n"):
+        words = " ".join(line.split())
+        if not words or _OWN_LINE.search(words):
+            yield " ".join(block)
+            block.clear()
+        if words:
+            block.append(words)
+    yield " ".join(block)
 
 
 def _split_block(block: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What stands in the index file: its tables, how they are read whole, and how they are changed."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +79,7 @@ class StoredDocument:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, begin: str | None = None) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection, begin: str | None = None) -> Generator[None]:
     """Commit at the end, or roll back where anything was raised; ``begin`` opens it first."""
     if begin is not None:
         connection.execute(begin)

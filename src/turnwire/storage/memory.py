@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
@@ -15,7 +16,7 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnRecord,
 )
-from turnwire.storage.projection import ends_run, opened, project
+from turnwire.storage.projection import changes, ends_run, opened
 from turnwire.storage.tail import Tails
 
 
@@ -237,7 +238,8 @@ class MemoryStore:
         log = self._log.setdefault(turn_id, [])
         log.extend(envelopes)
         if row:
-            turn = self._turns[turn_id] = project(turn, envelopes, log)
+            turn = replace(turn, **cast("dict[str, Any]", changes(envelopes, lambda: log)))
+            self._turns[turn_id] = turn
             for each in opened(turn, envelopes):
                 self._pauses[each.pause.pause_id] = each
 

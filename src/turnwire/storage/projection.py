@@ -1,7 +1,6 @@
 """What a turn's row says, derived from the events that are appended."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 
 from turnwire.events import (
     Envelope,
@@ -10,7 +9,6 @@ from turnwire.events import (
     TurnCompleted,
     TurnFailed,
     TurnPaused,
-    TurnStarted,
 )
 from turnwire.storage.base import PauseRecord, TurnRecord
 
@@ -33,30 +31,34 @@ def said(envelopes: Iterable[Envelope]) -> str:
     return "".join(parts)
 
 
-def project(
-    turn: TurnRecord, envelopes: Sequence[Envelope], so_far: Iterable[Envelope]
-) -> TurnRecord:
-    """Return the row after ``envelopes``; ``so_far`` is the whole turn, read only if it failed."""
-    for each in envelopes:
-        turn = replace(turn, last_seq=each.seq, updated_ms=each.ts_ms, run_id=each.run_id)
-        match each.event:
-            case TurnStarted():
-                turn = replace(turn, phase="running")
-            case TurnPaused():
-                turn = replace(turn, phase="paused", content=each.event.draft)
-            case TurnCompleted(content=content, finish_reason=reason, citations=citations):
-                turn = replace(
-                    turn,
-                    phase="completed",
-                    content=content,
-                    finish_reason=reason,
-                    citations=citations,
-                )
-            case TurnFailed(code=code):
-                turn = replace(turn, phase="failed", content=said(so_far), error_code=code)
-            case _:
-                pass
-    return turn
+def changes(
+    envelopes: Sequence[Envelope], so_far: Callable[[], Iterable[Envelope]]
+) -> dict[str, object]:
+    """Return the fields of :class:`TurnRecord` that ``envelopes`` change, by name.
+
+    ``so_far`` returns the whole turn with these envelopes; it is called only if the turn failed.
+    """
+    last = envelopes[-1]
+    changed: dict[str, object] = {
+        "last_seq": last.seq,
+        "run_id": last.run_id,
+        "updated_ms": last.ts_ms,
+    }
+    match last.event:
+        case TurnPaused(draft=draft):
+            changed |= {"phase": "paused", "content": draft}
+        case TurnCompleted(content=content, finish_reason=reason, citations=citations):
+            changed |= {
+                "phase": "completed",
+                "content": content,
+                "finish_reason": reason,
+                "citations": citations,
+            }
+        case TurnFailed(code=code):
+            changed |= {"phase": "failed", "content": said(so_far()), "error_code": code}
+        case _:
+            changed |= {"phase": "running"}
+    return changed
 
 
 def opened(turn: TurnRecord, envelopes: Iterable[Envelope]) -> list[PauseRecord]:

@@ -23,6 +23,7 @@ let pageError = null;
 let isStopping = false;
 let announced = "";
 let isDrawing = false;
+let lastGraph = null;
 
 const conversation = new Conversation({ client, onChange });
 
@@ -53,7 +54,9 @@ function draw() {
   showGraph(conversation.current?.turn ?? null);
   showComposer();
   announce(conversation.current?.turn.phase);
-  if (wasAtEnd) scroll.scrollTop = scroll.scrollHeight;
+  // Follow the words, but keep the question in sight: reading starts at the top.
+  const newest = conversation.entries.at(-1);
+  if (wasAtEnd && newest) scroll.scrollTop = Math.min(scroll.scrollHeight, viewOf(newest).root.offsetTop);
 }
 
 function viewOf(entry) {
@@ -77,9 +80,11 @@ function viewOf(entry) {
 }
 
 function showGraph(turn) {
-  graph.show(turn, speech);
+  // Until a new turn has told its graph, the last one stands, unlit.
+  if (turn?.graph || !turn) lastGraph = turn?.graph ?? null;
+  graph.show(turn && !turn.graph && lastGraph ? { ...turn, graph: lastGraph } : turn, speech);
   at("graph-model").textContent = [turn?.agent, turn?.model].filter(Boolean).join(" · ");
-  at("legend").hidden = !turn?.graph;
+  at("legend").hidden = !lastGraph;
 }
 
 function showComposer() {
@@ -108,7 +113,6 @@ function showWords() {
     ...LEGEND.map((state) => el("li", { data: { state } }, el("span", { class: "swatch" }), speech.name("legend", state))),
   );
   announced = "";
-  showGraphToggle();
   showAgents();
   showReviews();
   showPageNotice();
@@ -164,12 +168,6 @@ function showPageNotice() {
     pageError.status === 401 ? speech.say("how_to_enter") : null,
   ];
   at("page-notice").replaceChildren(...(texts ? [notice("bad", texts)] : []));
-}
-
-function showGraphToggle() {
-  const isOpen = at("graph-toggle").getAttribute("aria-expanded") === "true";
-  at("graph-toggle").textContent = speech.say(isOpen ? "graph_hide" : "graph_show");
-  document.body.classList.toggle("graph-open", isOpen);
 }
 
 async function ask(question) {
@@ -258,7 +256,7 @@ at("language").addEventListener("change", () => {
 at("graph-toggle").addEventListener("click", () => {
   const isOpen = at("graph-toggle").getAttribute("aria-expanded") === "true";
   at("graph-toggle").setAttribute("aria-expanded", String(!isOpen));
-  showGraphToggle();
+  document.body.classList.toggle("graph-open", !isOpen);
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") at("reviews").open = false;

@@ -34,11 +34,14 @@ export class Conversation {
 
   /** Ask the same again, where the question itself was refused or failed. */
   async askAgain(entry) {
+    // Refused while re-attaching: the turn exists, and asking again would ask twice.
+    if (entry.turn.phase === "refused" && entry.turn.turnId) return this.reconnect(entry);
     const asking = entry.asking ?? { locale: entry.turn.locale ?? "en", agent: entry.turn.agent };
     // After a failure it is a new request; a refused one never began, and keeps its key.
     const key = entry.turn.phase === "refused" && asking.key ? asking.key : randomKey();
     entry.asking = { ...asking, key, threadId: this.#conversationId };
     entry.turn = newTurn({ question: entry.turn.question, locale: asking.locale });
+    entry.lastEventId = "";
     await this.#send(entry);
   }
 
@@ -159,6 +162,14 @@ export class Conversation {
     this.#onChange(entry);
   }
 
+  // A new turn drops the pause of an earlier one in the same conversation.
+  #passOver(entry) {
+    for (const other of this.entries) {
+      const isDropped = other !== entry && !other.isForeign && other.turn.phase === "paused";
+      if (isDropped) this.#apply(other, "page_passed_over");
+    }
+  }
+
   #leave() {
     this.#open?.abort.abort();
     this.#open = null;
@@ -172,11 +183,13 @@ export class Conversation {
     try {
       await follow({
         signal,
+        lastEventId: entry.lastEventId,
         open: () => first(signal),
         reattach: (lastEventId) => this.#reattach(entry, lastEventId, signal),
         onRetry: (attempt) => this.#apply(entry, "page_reconnecting", { attempt }),
         onEvent: (type, data, id) => {
           if (signal.aborted) return;
+          if (type === "graph_topology" && !data.resumed) this.#passOver(entry);
           entry.lastEventId = id;
           this.#apply(entry, type, data);
         },

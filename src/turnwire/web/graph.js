@@ -71,11 +71,12 @@ function drawnNode(node) {
     const circle = svg("circle", { cx: x, cy: y, r: h / 2 - 1 });
     return { node, group: svg("g", { class: "dot", role: "listitem", data: { node: node.id } }, circle) };
   }
-  const room = Math.floor((w - 44) / 7.2);
+  const room = Math.floor((w - 44) / 7.9);
   const label = node.id.length > room ? `${node.id.slice(0, room - 1)}…` : node.id;
   const left = x - w / 2;
   const glyph = svg("text", { class: "glyph", x: left + 18, y: y + 4.5, "text-anchor": "middle" });
   const detail = svg("text", { class: "detail", x: left + 34, y: y + 14 });
+  const text = svg("text", { class: "label", x: left + 34 }, label);
   const group = svg(
     "g",
     { class: node.conditional ? "node conditional" : "node", role: "listitem", data: { node: node.id } },
@@ -83,16 +84,16 @@ function drawnNode(node) {
     svg("rect", { x: left, y: y - h / 2, width: w, height: h, rx: 11 }),
     svg("circle", { class: "lamp", cx: left + 18, cy: y, r: 4 }),
     glyph,
-    svg("text", { class: "label", x: left + 34, y: y - 2 }, label),
+    text,
     detail,
   );
-  return { node, group, glyph, detail };
+  return { node, group, glyph, text, detail };
 }
 
 function mark({ root, nodes, edges }, turn, speech) {
   root.setAttribute("aria-label", speech.say("graph"));
   const isOver = turn.phase === "completed";
-  for (const { node, group, glyph, detail } of nodes.values()) {
+  for (const { node, group, glyph, text, detail } of nodes.values()) {
     const seen = turn.marks[node.id];
     const state = node.dot ? dotState(node.id, isOver) : (seen?.state ?? "pending");
     group.dataset.state = state;
@@ -104,6 +105,7 @@ function mark({ root, nodes, edges }, turn, speech) {
     glyph.textContent = GLYPHS[state] ?? "";
     const shown = state === "pending" ? [] : state === "done" && told.length > 1 ? told.slice(1) : told;
     detail.textContent = [node.kind === "node" ? null : node.kind, ...shown].filter(Boolean).join(" · ");
+    text.setAttribute("y", detail.textContent ? node.y - 2 : node.y + 4.5);
   }
   for (const [key, path] of edges) {
     const isTaken = turn.taken.includes(key);

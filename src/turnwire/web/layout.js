@@ -29,7 +29,7 @@ function complete(nodes, edges) {
   }
   const single = new Map(edges.map((edge) => [JSON.stringify([edge.source, edge.target]), edge]));
   const longest = Math.max(0, ...[...known.keys()].filter((id) => !DOTS.has(id)).map((id) => id.length));
-  const width = Math.min(230, Math.max(132, Math.round(longest * 7.6) + 48));
+  const width = Math.min(250, Math.max(150, Math.round(longest * 8.1) + 50));
   return { nodes: [...known.values()], edges: [...single.values()], width };
 }
 
@@ -177,14 +177,20 @@ function measured(graph, forward, rows) {
 }
 
 function bent({ edge, spots, back }) {
-  const aside = back ? Math.min(18, spots[0].w / 4) : 0;
   const points = spots.flatMap((spot, index) => {
-    const x = spot.x + (spot.node ? aside : 0);
+    const x = spot.node ? port(spot, spots[index === 0 ? 1 : index - 1], back) : spot.x;
     const ends = [{ x, y: spot.y - spot.h / 2 }, { x, y: spot.y + spot.h / 2 }];
     if (index === 0) return ends.slice(1);
     return index === spots.length - 1 ? ends.slice(0, 1) : ends;
   });
   return { ...edge, back, points: back ? points.toReversed() : points };
+}
+
+// An edge leaves and enters on the side it comes from, so that two edges do not share an arrow.
+function port({ x, w }, next, back) {
+  const reach = w * 0.3;
+  const aside = Math.max(-reach, Math.min(reach, (next.x - x) * 0.6));
+  return x + (back && Math.abs(aside) < 1 ? Math.min(18, reach) : aside);
 }
 
 const looped = (edge, { x, y, w }) => ({

@@ -84,7 +84,8 @@ function questions(turn, { id, speech, actions }) {
 }
 
 function errorNotice({ phase, error }, { speech: { say }, actions }) {
-  const texts = [error.message || say(phase === "failed" ? "failed" : "refused")];
+  const unsaid = { unreachable: "unreachable" }[error.code] ?? (phase === "failed" ? "failed" : "refused");
+  const texts = [error.message || say(unsaid)];
   if (error.status === 401) texts.push(say("how_to_enter"));
   if (error.retryAfter) texts.push(say("retry_after", { n: error.retryAfter }));
   for (const detail of Array.isArray(error.details) ? error.details : []) texts.push(detailText(detail));

@@ -3,9 +3,7 @@
 // The server's events keep their wire names; what the page itself learns (it sent, it lost the
 // connection, it was refused) comes in as events of the same form, named `page_…`.
 
-/** The ways a turn can stand. */
-export const PHASES = ["idle", "sending", "streaming", "reconnecting", "paused", "completed", "failed", "refused", "lost"];
-
+// The phases: idle, sending, streaming, reconnecting, paused, completed, failed, refused, lost.
 const LIVE = new Set(["sending", "streaming", "reconnecting"]);
 
 /** Whether more is expected from the server without anybody doing anything. */
@@ -168,6 +166,9 @@ const CHANGES = {
     phase: state.review || state.pauses.length > 0 ? "paused" : "refused",
     error,
   }),
+
+  // The draft was never approved, so it is not left standing as an answer.
+  page_passed_over: () => ({ phase: "completed", finishReason: "passed_over", text: "", citations: [], review: null, pauses: [], error: null }),
 
   page_left: (state) => ({ phase: "completed", finishReason: "cancelled", marks: without(state.marks, "running") }),
 };

@@ -32,26 +32,34 @@ def emails(text: str) -> Places:
 
 _IBAN_START: Final = re.compile(r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?=[ \-]?[A-Za-z0-9])")
 _IBAN_REST: Final = re.compile(r"(?:[ \-]?[A-Za-z0-9]){11,30}")
-_IBAN_LENGTHS: Final[Mapping[str, int]] = {
-    country: int(length)
-    for country, length in (
-        pair.split(":")
-        for pair in (
-            "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BR:29 BY:28 CH:21 CR:22 CY:28 "
-            "CZ:24 DE:22 DK:18 DO:28 EE:20 EG:29 ES:24 FI:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 "
-            "GR:27 GT:28 HR:21 HU:28 IE:22 IL:23 IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LC:32 "
-            "LI:21 LT:20 LU:20 LV:21 LY:25 MC:27 MD:24 ME:22 MK:19 MR:27 MT:31 MU:30 NL:18 NO:15 "
-            "PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 SA:24 SC:31 SE:24 SI:19 SK:24 SM:27 ST:25 "
-            "SV:28 TL:23 TN:24 TR:26 UA:29 VA:22 VG:24 XK:20"
-        ).split()
-    )
+_IBAN_LENGTHS: Final[Mapping[int, str]] = {
+    15: "NO",
+    16: "BE",
+    18: "DK FI FO GL NL",
+    19: "MK SI",
+    20: "AT BA EE KZ LT LU XK",
+    21: "CH HR LI LV",
+    22: "BG BH CR DE GB GE IE ME RS VA",
+    23: "AE GI IL IQ TL",
+    24: "AD CZ ES MD PK RO SA SE SK TN VG",
+    25: "LY PT ST",
+    26: "IS TR",
+    27: "FR GR IT MC MR SM",
+    28: "AL AZ CY DO GT HU LB PL SV",
+    29: "BR EG PS QA UA",
+    30: "JO KW MU",
+    31: "MT SC",
+    32: "LC",
+}
+_IBAN_LENGTH: Final[Mapping[str, int]] = {
+    country: length for length, listed in _IBAN_LENGTHS.items() for country in listed.split()
 }
 
 
 def ibans(text: str) -> Places:
     """Yield IBANs of their country's length whose check digits hold (ISO 13616)."""
     for match in _IBAN_START.finditer(text):
-        wanted = _IBAN_LENGTHS.get(match[0][:2].upper())
+        wanted = _IBAN_LENGTH.get(match[0][:2].upper())
         rest = _IBAN_REST.match(text, match.end()) if wanted else None
         if rest is None or wanted is None:
             continue
@@ -72,9 +80,7 @@ _NATIONAL_ID: Final = re.compile(
     r"(?<!\w)(?:[0-9]{8}|[0-9]{2}\.[0-9]{3}\.[0-9]{3}|[XYZxyz][ \-]?[0-9]{7})[ \-]?[A-Za-z](?!\w)"
 )
 _SSN: Final = re.compile(r"(?<![\w\-])[0-9]{3}([ \-])[0-9]{2}\1[0-9]{4}(?![\w\-])")
-_IP: Final = re.compile(
-    r"(?<![\w.:])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f:]{6,39})(?![\w:])"
-)
+_IP: Final = re.compile(r"(?<![\w.:])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f:]{6,39})(?![\w:])")
 _MARKS: Final = re.compile(r"[ .\-]")
 
 

@@ -1,7 +1,6 @@
 """YAML that remembers its lines, so that a mistake can be pointed at."""
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import yaml
 
@@ -21,9 +20,9 @@ class Marked:
     def __init__(self, text: str) -> None:
         loader = yaml.SafeLoader(text)
         try:
-            self._root = cast("yaml.Node | None", loader.get_single_node())  # pyright: ignore[reportUnknownMemberType]
+            self._root = loader.get_single_node()
             _refuse_twins(self._root)
-            self.value: Any = None if self._root is None else loader.construct_document(self._root)
+            self.value: object = _value(loader, self._root)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             raise Malformed(mark.line + 1 if mark else 1, error.problem or "not YAML") from None
@@ -41,6 +40,12 @@ class Marked:
                 break
             line, node = found
         return line
+
+
+def _value(loader: yaml.SafeLoader, root: yaml.Node | None) -> object:
+    if root is None:
+        return None
+    return loader.construct_document(root)
 
 
 def _child(node: yaml.Node | None, step: int | str) -> tuple[int, yaml.Node] | None:

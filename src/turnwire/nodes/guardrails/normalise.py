@@ -31,7 +31,17 @@ _MARK_FLOOD_ANY_SCRIPT: Final = re.compile(r"([^\w\s\x00-\x7f]{30})[^\w\s\x00-\x
 _SENTENCES: Final = ("\ufdfa", "\ufdfb")
 
 _SPECIAL: Final = str.maketrans(
-    {"ı": "i", "ł": "l", "Ł": "l", "ø": "o", "Ø": "o", "đ": "d", "Đ": "d", "æ": "ae", "œ": "oe"}
+    {
+        "\u0131": "i",
+        "ł": "l",
+        "Ł": "l",
+        "ø": "o",
+        "Ø": "o",
+        "đ": "d",
+        "Đ": "d",
+        "æ": "ae",
+        "œ": "oe",
+    }
     | dict(zip("ɑɡᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ", "agabcdeghijklmnoprtuvwyz", strict=True))
 )
 _SPECIAL_LETTER: Final = re.compile(f"[{''.join(map(chr, _SPECIAL))}]")
@@ -54,7 +64,7 @@ _LOOKALIKES: Final = str.maketrans(
 _FOREIGN: Final = re.compile("[\u0370-\u052f]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LATIN: Final = re.compile("[A-Za-z]")
-_APOSTROPHE: Final = re.compile(r"(?<=\w)['’ʼ`´‘](?=\w)")
+_APOSTROPHE: Final = re.compile(r"(?<=\w)['`\u2018\u2019\u02bc\u00b4](?=\w)")
 
 Known = Callable[[str], bool]
 """Says whether a canonical word is one that a rule looks for."""
@@ -73,7 +83,7 @@ def canonical(text: str, *, known: Known | None = None, invisible: str = "") -> 
 
 
 def readings(text: str, *, known: Known | None = None) -> tuple[str, ...]:
-    """Return the canonical forms of ``text``: a second one where invisible characters part words."""
+    """Return the canonical forms of ``text``: a second where invisible ones part words."""
     closed = canonical(text, known=known)
     if _INVISIBLE.search(text) is None:
         return (closed,)

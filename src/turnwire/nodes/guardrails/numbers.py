@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from itertools import accumulate
+from typing import Final, NamedTuple
 
-from phonenumbers import NumberParseException, is_valid_number, parse
+from phonenumbers import (
+    NumberParseException,
+    is_valid_number,
+    ndd_prefix_for_region,
+    parse,
+)
 from stdnum import luhn
 
 _RUN: Final = re.compile(
@@ -25,13 +30,12 @@ _BRANDS: Final = re.compile(
 _CARD_DIGITS: Final = range(13, 20)
 _PHONE_DIGITS: Final = range(7, 16)
 _NATIONAL_DIGITS: Final = range(9, 12)
-_NATIONAL_GROUPS: Final = 6
+_PHONE_GROUPS: Final = 8
 _LOOKUPS: Final = 3_000
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Groups of digits next to each other."""
+class Written(NamedTuple):
+    """Groups of digits next to each other, and where they stand in the text."""
 
     start: int
     end: int
@@ -40,9 +44,9 @@ class Written:
 
 
 def cards(text: str) -> Iterator[tuple[int, int]]:
-    """Yield payment cards: a network's prefix and length (ISO/IEC 7812), and a right check digit."""
-    for each in _written(text, largest=_CARD_DIGITS[-1]):
-        if len(each.digits) in _CARD_DIGITS and _is_card(each.digits):
+    """Yield payment cards: network prefix and length (ISO/IEC 7812), right check digit."""
+    for each in _written(text, _CARD_DIGITS, most_groups=_CARD_DIGITS[-1]):
+        if _BRANDS.fullmatch(each.digits) and luhn.is_valid(each.digits):
             yield each.start, each.end
 
 
@@ -53,46 +57,48 @@ def phones(text: str, regions: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     phone number counts as one: better too much redacted than a worker that stands still.
     """
     lookups = 0
-    for each in _written(text, largest=_PHONE_DIGITS[-1]):
+    for each in _written(text, _PHONE_DIGITS, most_groups=_PHONE_GROUPS):
         abroad = _is_abroad(text, each)
         if not abroad and not _is_national_form(text, each):
             continue
         lookups += 1
         asked = () if abroad else regions
         if lookups > _LOOKUPS or _is_phone(each.digits, asked):
-            yield (_opening(text, each.start) if abroad else each.start), each.end
+            yield _opening(text, each), each.end
 
 
-def _written(text: str, *, largest: int) -> Iterator[Written]:
+def _written(text: str, sizes: range, *, most_groups: int) -> Iterator[Written]:
     for run in _RUN.finditer(text):
-        groups = [each.span() for each in _GROUP.finditer(text, *run.span())]
-        for first, (begin, _) in enumerate(groups):
-            digits = ""
-            for count, (start, end) in enumerate(groups[first : first + largest], start=1):
-                digits += text[start : min(end, start + largest + 1)]
-                if len(digits) > largest:
+        groups = [each.span() for each in _GROUP.finditer(run[0])]
+        digits = "".join(run[0][start:end] for start, end in groups)
+        ends = list(accumulate(end - start for start, end in groups))
+        for first, (begin, stop) in enumerate(groups):
+            before = ends[first] - (stop - begin)
+            for last in range(first, min(first + most_groups, len(groups))):
+                size = ends[last] - before
+                if size > sizes[-1]:
                     break
-                yield Written(begin, end, digits, count)
+                if size in sizes:
+                    start, end = run.start() + begin, run.start() + groups[last][1]
+                    yield Written(start, end, digits[before : ends[last]], last - first + 1)
 
 
-def _is_card(digits: str) -> bool:
-    return _BRANDS.fullmatch(digits) is not None and luhn.is_valid(digits)
-
-
-def _opening(text: str, start: int) -> int:
-    return start - 1 if text[start - 1 : start] == "+" else start
+def _opening(text: str, written: Written) -> int:
+    """Return where the number begins with its plus sign and its bracket."""
+    start = written.start
+    if text[max(0, start - 1) : start] == "+":
+        start -= 1
+    inside = text[start : written.end]
+    bracket = text[max(0, start - 1) : start] == "(" and inside.count(")") > inside.count("(")
+    return start - bracket
 
 
 def _is_abroad(text: str, written: Written) -> bool:
-    if len(written.digits) not in _PHONE_DIGITS:
-        return False
     return text[max(0, written.start - 1) : written.start] == "+" or written.digits.startswith("00")
 
 
 def _is_national_form(text: str, written: Written) -> bool:
-    if len(written.digits) not in _NATIONAL_DIGITS or written.groups > _NATIONAL_GROUPS:
-        return False
-    if len(written.digits) < 2 * written.groups:
+    if len(written.digits) not in _NATIONAL_DIGITS or len(written.digits) < 2 * written.groups:
         return False
     return _DATE.match(text, written.start) is None
 
@@ -101,7 +107,12 @@ def _is_national_form(text: str, written: Written) -> bool:
 def _is_phone(digits: str, regions: tuple[str, ...]) -> bool:
     if not regions:
         return _is_valid("+" + digits.removeprefix("00"), None)
-    return any(_is_valid(digits, region) for region in regions)
+    return any(_has_trunk(digits, region) and _is_valid(digits, region) for region in regions)
+
+
+def _has_trunk(digits: str, region: str) -> bool:
+    """Whether the number begins with the 0 that its country writes before an area code."""
+    return ndd_prefix_for_region(region, True) != "0" or digits.startswith("0")
 
 
 def _is_valid(number: str, region: str | None) -> bool:

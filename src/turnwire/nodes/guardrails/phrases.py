@@ -5,9 +5,9 @@
     (really)? tight         may be left out
     pain .. chest           up to three words between; ``..6`` up to six; within one sentence
     suicid*                 every word that begins so
-    take NUMBER mg          any number
+    take NUMBER mg          any number; ``NUMBER>14`` one that is larger
 
-There are no nested groups and no unbounded repeats, so that matching is linear in the text.
+Groups may be nested. Nothing repeats without bound, so that matching is linear in the text.
 Phrases and texts meet in the form of :func:`turnwire.nodes.guardrails.normalise.canonical`.
 """
 
@@ -15,7 +15,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from turnwire.nodes.guardrails.normalise import canonical
@@ -23,8 +23,10 @@ from turnwire.nodes.guardrails.normalise import canonical
 _TOKEN: Final = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|[.!?。…,;:()]")
 _WORD: Final = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _SENTENCE_END: Final = frozenset(".!?。…")
-_ITEM: Final = re.compile(r"\.\.\d*|\([^()]*\)\??|\S+")
-_NUMBER: Final = "NUMBER"
+_LEXEME: Final = re.compile(r"\.\.\d*|\(|\)\??|\||[^\s()|]+")
+_ENDS: Final = frozenset(("", "|", ")", ")?"))
+_NUMBER: Final = re.compile(r"NUMBER(?:>([0-9]{1,6}))?")
+_DIGITS: Final = re.compile(r"\d{1,9}")
 _DEFAULT_GAP: Final = 3
 _MAX_GAP: Final = 12
 _MAX_VARIANTS: Final = 400
@@ -46,14 +48,15 @@ class Element:
 
     words: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
-    number: bool = False
+    above: int | None = None
+    """A number may stand here if it is larger than this; none: no number may."""
     gap: int = 0
 
     def fits(self, word: str) -> bool:
         """Whether ``word`` may stand here."""
         if word in self.words or word.startswith(self.prefixes):
             return True
-        return self.number and word[0].isdigit()
+        return self.above is not None and word[0].isdigit() and _value(word) > self.above
 
 
 Wording: TypeAlias = tuple[Element, ...]
@@ -87,19 +90,10 @@ def split(text: str) -> Words:
 
 def parse(phrase: str) -> tuple[Wording, ...]:
     """Return every way to say ``phrase``; ``ValueError`` says what is wrong with it."""
-    variants: list[tuple[Wording, int]] = [((), 0)]
-    for item in _ITEM.findall(phrase):
-        if item.startswith(".."):
-            gap = int(item[2:] or _DEFAULT_GAP)
-            _require(gap <= _MAX_GAP, f"'{item}' spans too much; {_MAX_GAP} words are the most")
-            variants = [(done, gap) for done, _ in variants]
-            continue
-        variants = list(_extend(variants, item))
-        _require(len(variants) <= _MAX_VARIANTS, "it has too many variants; make two phrases of it")
-    _require(all(done for done, _ in variants), "it has no word that must be there")
-    _require(not any(gap for _, gap in variants), "'..' has to stand between two words")
-    _require(not any(done[0].number for done, _ in variants), "it may not begin with NUMBER")
-    return tuple(dict.fromkeys(done for done, _ in variants))
+    reader = _Reader(_LEXEME.findall(phrase))
+    wordings = reader.alternatives()
+    _require(reader.at_end(), "it has a ')' without a '('")
+    return tuple(dict.fromkeys(wordings))
 
 
 def _require(holds: bool, problem: str) -> None:
@@ -107,60 +101,91 @@ def _require(holds: bool, problem: str) -> None:
         raise ValueError(problem)
 
 
-def _extend(
-    variants: Iterable[tuple[Wording, int]], item: str
-) -> Iterator[tuple[Wording, int]]:
-    optional = item.endswith("?")
-    body = item.removesuffix("?")
-    grouped = body.startswith("(") and body.endswith(")")
-    body = body[1:-1] if grouped else body
-    _require(not set(body) & set("()") and (grouped or "|" not in body), f"'{item}' is unbalanced")
-    choices = list(_choices(body))
-    for done, gap in variants:
-        if optional:
-            yield done, gap
-        for first, *rest in choices:
-            opening = Element(first.words, first.prefixes, first.number, gap if done else 0)
-            yield (*done, opening, *rest), 0
+class _Reader:
+    """Recursive descent over the lexemes of one phrase."""
+
+    def __init__(self, lexemes: Sequence[str]) -> None:
+        self._lexemes = lexemes
+        self._at = 0
+
+    def at_end(self) -> bool:
+        """Whether everything was read."""
+        return self._at == len(self._lexemes)
+
+    def alternatives(self) -> list[Wording]:
+        """Read ``a|b|c`` up to a closing bracket or the end."""
+        found = self._sequence()
+        while self._peek() == "|":
+            self._at += 1
+            found += self._sequence()
+        return _merged(found)
+
+    def _sequence(self) -> list[Wording]:
+        variants: list[tuple[Wording, int]] = [((), 0)]
+        while (lexeme := self._peek()) not in _ENDS:
+            self._at += 1
+            if lexeme.startswith(".."):
+                gap = int(lexeme[2:] or _DEFAULT_GAP)
+                _require(gap <= _MAX_GAP, f"'{lexeme}' is too wide; at most ..{_MAX_GAP}")
+                _require(all(done for done, _ in variants), "'..' has to stand between two words")
+                variants = [(done, gap) for done, _ in variants]
+                continue
+            optional, choices = self._item(lexeme)
+            variants = _extended(variants, choices, optional=optional)
+        _require(all(done for done, _ in variants), "a part of it has no word that must be there")
+        _require(not any(gap for _, gap in variants), "'..' has to stand between two words")
+        return [done for done, _ in variants]
+
+    def _item(self, lexeme: str) -> tuple[bool, list[Wording]]:
+        if lexeme != "(":
+            return False, [_spelt(lexeme)]
+        choices = self.alternatives()
+        closing = self._peek()
+        _require(closing.startswith(")"), "it has a '(' without a ')'")
+        self._at += 1
+        return closing == ")?", choices
+
+    def _peek(self) -> str:
+        return "" if self.at_end() else self._lexemes[self._at]
 
 
-def _choices(body: str) -> Iterator[list[Element]]:
-    singles: list[Element] = []
-    for alternative in body.split("|"):
-        elements = [_element(word) for word in _spelt(alternative)]
-        _require(bool(elements), f"'{alternative}' has no letters")
-        if len(elements) == 1:
-            singles += elements
-        else:
-            yield elements
-    if singles:
-        yield [
-            Element(
-                frozenset().union(*(each.words for each in singles)),
-                tuple(prefix for each in singles for prefix in each.prefixes),
-                any(each.number for each in singles),
-            )
-        ]
+def _extended(
+    variants: Sequence[tuple[Wording, int]], choices: Sequence[Wording], *, optional: bool
+) -> list[tuple[Wording, int]]:
+    longer = [
+        ((*done, replace(first, gap=gap), *rest), 0)
+        for done, gap in variants
+        for first, *rest in choices
+    ]
+    found = [*variants, *longer] if optional else longer
+    _require(len(found) <= _MAX_VARIANTS, "it has too many variants; make two phrases of it")
+    return found
 
 
-def _spelt(alternative: str) -> Iterator[str]:
-    for part in alternative.split():
-        if part == _NUMBER:
-            yield part
-            continue
-        words: list[str] = _WORD.findall(canonical(part))
-        yield from words[:-1]
-        for last in words[-1:]:
-            yield last + "*" * part.endswith("*")
+def _merged(wordings: Sequence[Wording]) -> list[Wording]:
+    """Return ``wordings`` with those of one word made one, so that variants stay few."""
+    singles = [each[0] for each in wordings if len(each) == 1]
+    merged = Element(
+        frozenset(word for each in singles for word in each.words),
+        tuple(prefix for each in singles for prefix in each.prefixes),
+        min((each.above for each in singles if each.above is not None), default=None),
+    )
+    longer = [each for each in wordings if len(each) > 1]
+    return [(merged,), *longer] if singles else longer
 
 
-def _element(word: str) -> Element:
-    if word == _NUMBER:
-        return Element(number=True)
-    if word.endswith("*"):
-        _require(len(word) > _MIN_PREFIX, f"'{word}' is too short to begin a word")
-        return Element(prefixes=(word[:-1],))
-    return Element(words=frozenset((word,)))
+def _spelt(lexeme: str) -> Wording:
+    number = _NUMBER.fullmatch(lexeme)
+    if number is not None:
+        return (Element(above=int(number[1] or -1)),)
+    _require(not lexeme.endswith("?"), f"'{lexeme}' needs brackets to be left out: (word)?")
+    words: list[str] = _WORD.findall(canonical(lexeme))
+    _require(bool(words), f"'{lexeme}' has no letters")
+    *before, last = (Element(words=frozenset((each,))) for each in words)
+    if not lexeme.endswith("*"):
+        return (*before, last)
+    _require(len(words[-1]) >= _MIN_PREFIX, f"'{lexeme}' is too short to begin a word")
+    return (*before, Element(prefixes=(words[-1],)))
 
 
 class Index:
@@ -169,6 +194,7 @@ class Index:
     def __init__(self, phrases: Iterable[tuple[int, Wording]]) -> None:
         self._by_word: defaultdict[str, list[tuple[int, Wording]]] = defaultdict(list)
         self._by_prefix: defaultdict[str, list[tuple[int, Wording]]] = defaultdict(list)
+        self._by_number: list[tuple[int, Wording]] = []
         words: set[str] = set()
         prefixes: set[str] = set()
         for label, sequence in phrases:
@@ -176,6 +202,8 @@ class Index:
                 self._by_word[word].append((label, sequence))
             for prefix in sequence[0].prefixes:
                 self._by_prefix[prefix].append((label, sequence))
+            if sequence[0].above is not None:
+                self._by_number.append((label, sequence))
             for element in sequence:
                 words |= element.words
                 prefixes |= set(element.prefixes)
@@ -200,6 +228,8 @@ class Index:
 
     def _beginning_with(self, word: str) -> list[tuple[int, Wording]]:
         found = list(self._by_word.get(word, ()))
+        if word[0].isdigit():
+            found += [each for each in self._by_number if each[1][0].fits(word)]
         for length in self._lengths:
             found += self._by_prefix.get(word[:length], ())
         return found
@@ -222,6 +252,11 @@ def _next(element: Element, text: Words, end: int) -> Iterator[int]:
             return
         if element.fits(words[at]):
             yield at + 1
+
+
+def _value(number: str) -> int:
+    digits = _DIGITS.match(number)
+    return int(digits[0]) if digits else 0
 
 
 def one_clause(text: Words, hit: Hit) -> bool:

@@ -1,7 +1,7 @@
 """What the guardrails of one use look for and answer; one YAML file each.
 
-    policy = load_policy(Path("policies/health.yaml"))
-    policy.text("escalation", "es-MX")
+policy = load_policy(Path("policies/health.yaml"))
+policy.text("escalation", "es-MX")
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,18 +66,16 @@ class PiiRules(Strict):
     """What is done about personal data in a message."""
 
     action: Literal["redact", "block"] = "redact"
-    kinds: tuple[PiiKind, ...] = Field(default=DEFAULT_KINDS, strict=False)
-    regions: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = Field(
-        default=DEFAULT_REGIONS, strict=False
-    )
+    kinds: tuple[PiiKind, ...] = DEFAULT_KINDS
+    regions: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = DEFAULT_REGIONS
     """Countries whose phone numbers are known without their country code."""
 
 
 class ScopeRules(Strict):
     """What this use is not for."""
 
-    out_of_scope: tuple[Rule, ...] = Field(default=(), strict=False)
-    in_scope: tuple[Phrase, ...] = Field(default=(), strict=False)
+    out_of_scope: tuple[Rule, ...] = ()
+    in_scope: tuple[Phrase, ...] = ()
     """A message with one of these stays in scope although an out-of-scope rule trips."""
 
 
@@ -89,14 +87,14 @@ class Policy(Strict):
     """Whose texts a member gets whose own language has none."""
     limits: Limits = Limits()
     pii: PiiRules = PiiRules()
-    lists: Mapping[str, tuple[Phrase, ...]] = Field(default={}, strict=False)
+    lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
-    escalation: tuple[EscalationRule, ...] = Field(default=(), strict=False)
-    injection: tuple[Rule, ...] = Field(default=(), strict=False)
+    escalation: tuple[EscalationRule, ...] = ()
+    injection: tuple[Rule, ...] = ()
     scope: ScopeRules = ScopeRules()
-    persona_stability: tuple[Rule, ...] = Field(default=(), strict=False)
+    persona_stability: tuple[Rule, ...] = ()
     """What an answer of this persona never says."""
-    review: tuple[Rule, ...] = Field(default=(), strict=False)
+    review: tuple[Rule, ...] = ()
     """What a person has to read before the member does."""
     texts: Mapping[Locale, Mapping[Identifier, FixedText]]
 
@@ -120,7 +118,7 @@ class Policy(Strict):
         return self.texts[self.locale(locale)][key]
 
     def locale(self, wanted: str) -> str:
-        """Return the locale whose texts serve ``wanted`` (BCP 47): itself, its language, or ours."""
+        """Return the locale that serves ``wanted`` (BCP 47): itself, its language, or ours."""
         tag = wanted.replace("_", "-")
         by_name = {each.lower(): each for each in self.texts}
         for candidate in (tag.lower(), tag.split("-")[0].lower()):
@@ -198,7 +196,7 @@ def parse_policy(text: str, *, name: str) -> Policy:
         document = Marked(text)
     except Malformed as error:
         raise SetupError(f"{name}:{error.line}: {error.problem}.") from None
-    if not isinstance(document.value, dict):
+    if not isinstance(document.value, Mapping):
         raise SetupError(f"{name}:1: a policy is a mapping with name, default_locale and texts.")
     try:
         return Policy.model_validate(document.value)

@@ -26,7 +26,7 @@ Identifier: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 class Strict(BaseModel):
     """A part of a policy: never changes, and knows all its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Rule(Strict):
@@ -34,11 +34,11 @@ class Rule(Strict):
 
     id: Identifier
     """The reason code of its decisions; clients and the audit see it."""
-    phrases: tuple[Phrase, ...] = Field(default=(), strict=False)
-    together: tuple[tuple[Phrase, ...], ...] = Field(default=(), strict=False)
+    phrases: tuple[Phrase, ...] = ()
+    together: tuple[tuple[Phrase, ...], ...] = ()
     within: int = Field(default=25, ge=1, le=200)
     """How many words apart the groups of ``together`` may be."""
-    unless: tuple[Phrase, ...] = Field(default=(), strict=False)
+    unless: tuple[Phrase, ...] = ()
     """Fair wordings: a phrase found inside or across one of these, in one clause, is no find."""
     text: Identifier | None = None
     """The key of the fixed text to answer with, or none for the section's own."""
@@ -47,7 +47,7 @@ class Rule(Strict):
     def _looks_for_something(self) -> "Rule":
         if not self.phrases and not self.together:
             raise ValueError("the rule looks for nothing; give it phrases or together")
-        if self.together and (len(self.together) < 2 or not all(self.together)):  # noqa: PLR2004
+        if self.together and (len(self.together) < 2 or not all(self.together)):
             raise ValueError("together needs two groups or more, each with a phrase")
         return self
 

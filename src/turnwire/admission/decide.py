@@ -1,0 +1,163 @@
+"""The decisions themselves, from facts already gathered: pure, and tested as such."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from pydantic import JsonValue
+
+from turnwire.errors import (
+    AlreadyDecided,
+    NotFound,
+    RequestInvalid,
+    ResumeUnavailable,
+    TurnInProgress,
+)
+from turnwire.ids import ConversationId, PauseId
+from turnwire.storage.base import ConversationFacts, PauseRecord, TurnRecord
+
+IfBusy = Literal["reject", "enqueue", "interrupt"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A new turn, as far as the decision looks at it."""
+
+    principal: str
+    conversation_id: ConversationId | None
+    agent: str
+    if_busy: IfBusy
+    body_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The turn starts; ``dropping`` is a paused turn that nobody waits for any more."""
+
+    dropping: TurnRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The same request was made before: follow the turn that it began."""
+
+    turn: TurnRecord
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """The conversation is busy: look again when this turn has ended."""
+
+    turn: TurnRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """The conversation is busy: stop this turn, then look again."""
+
+    turn: TurnRecord
+
+
+def admit(ask: Ask, facts: ConversationFacts) -> Begin | Join | WaitFor | Interrupt:
+    """Return what becomes of a new turn.
+
+    Raises:
+        RequestInvalid: another request was made under the same idempotency key.
+        NotFound: the conversation is unknown, somebody else's or of another agent.
+        TurnInProgress: it is busy, and the caller asked to reject.
+    """
+    if facts.repeated is not None:
+        if facts.repeated.body_hash != ask.body_hash:
+            reason = "another request was made under this key; use a new one"
+            raise RequestInvalid(("Idempotency-Key", reason))
+        return Join(facts.repeated)
+    if not _may_use(ask, facts):
+        raise NotFound("There is no such conversation.")
+    active = facts.active
+    if active is None or active.phase == "paused":
+        return Begin(dropping=active)
+    match ask.if_busy:
+        case "reject":
+            raise TurnInProgress
+        case "enqueue":
+            return WaitFor(active)
+        case "interrupt":
+            return Interrupt(active)
+
+
+def _may_use(ask: Ask, facts: ConversationFacts) -> bool:
+    known = facts.conversation
+    if ask.conversation_id is None:
+        return True
+    return known is not None and (known.principal, known.agent) == (ask.principal, ask.agent)
+
+
+def answer_review(pauses: Sequence[PauseRecord], *, now: int) -> PauseRecord:
+    """Return the review of a conversation that a reviewer's decision answers.
+
+    Raises:
+        AlreadyDecided: it was decided before.
+        ResumeUnavailable: there is none, it was dropped, or it expired at ``now`` (ms).
+    """
+    reviews = [each for each in pauses if each.pause.kind == "review"]
+    if not reviews:
+        raise ResumeUnavailable
+    return _answerable(reviews[0], now)
+
+
+def answer_inputs(
+    principal: str,
+    pauses: Sequence[PauseRecord],
+    answers: Mapping[PauseId, JsonValue],
+    *,
+    now: int,
+) -> list[PauseRecord]:
+    """Return the pauses that these answers name, each answered in its own shape.
+
+    Raises:
+        AlreadyDecided, ResumeUnavailable: as above; one text for unknown and foreign.
+        RequestInvalid: an answer does not pass the question's schema.
+    """
+    known = {
+        each.pause.pause_id: each
+        for each in pauses
+        if each.principal == principal and each.pause.kind == "input"
+    }
+    if not answers.keys() <= known.keys():
+        raise ResumeUnavailable
+    answered = [_answerable(known[each], now) for each in answers]
+    if len({each.turn_id for each in answered}) != 1:
+        raise ResumeUnavailable
+    wrong = [
+        (f"answers.{each.pause.pause_id}{path}", reason)
+        for each in answered
+        for path, reason in _mismatches(each, answers[each.pause.pause_id])
+    ]
+    if wrong:
+        raise RequestInvalid(*wrong)
+    return answered
+
+
+def _answerable(record: PauseRecord, now: int) -> PauseRecord:
+    if record.phase == "answered":
+        raise AlreadyDecided(record.decision or "answered")
+    expires = record.pause.expires_ms
+    if record.phase != "open" or (expires is not None and expires <= now):
+        raise ResumeUnavailable
+    return record
+
+
+def _mismatches(record: PauseRecord, value: JsonValue) -> list[tuple[str, str]]:
+    schema = record.pause.response_schema
+    if schema is None:
+        return []
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError:
+        return []  # the graph's own schema is not one; the graph judges the answer itself
+    return [
+        (error.json_path.removeprefix("$"), error.message)
+        for error in Draft202012Validator(schema).iter_errors(value)
+    ]

@@ -1,0 +1,146 @@
+"""The nodes around the answer: intake, what is checked before and after, and the closing."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+
+from turnwire.agents.guarded.parts import GuardedParts
+from turnwire.agents.guarded.privacy import Privacy
+from turnwire.agents.guarded.state import GuardedState, split_new
+from turnwire.events import Cost, GuardrailDecided, GuardrailDecision, Usage
+from turnwire.graph.context import TurnContext
+from turnwire.graph.emit import speaker
+from turnwire.ids import new_trace_id
+from turnwire.nodes.guardrails.post import check_answer
+from turnwire.nodes.guardrails.pre import Verdict, examine
+from turnwire.nodes.guardrails.review import assess_review_need
+
+Node: TypeAlias = Callable[[GuardedState, Runtime[TurnContext]], Awaitable[GuardedState]]
+
+ANSWERED: Final = frozenset({"stop", "length", "insufficient_evidence"})
+"""The endings of a turn whose text a model or a reviewer wrote from the evidence."""
+
+
+def context_of(runtime: Runtime[TurnContext]) -> TurnContext | None:
+    """Return the turn's context, or none where the graph is used without turnwire."""
+    return cast("TurnContext | None", runtime.context)
+
+
+def intake(parts: GuardedParts) -> Node:
+    """Return a node that counts the turn and forgets what the one before left behind."""
+
+    async def intake(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
+        context = context_of(runtime)
+        wanted = context.locale if context else parts.policy.default_locale
+        return {
+            "turn": state.get("turn", 0) + 1,
+            "locale": parts.policy.locale(wanted),
+            "trace_id": (context.trace_id if context else "") or new_trace_id(),
+            "verdict": {},
+            "route": "",
+            "question": "",
+            "evidence": [],
+            "draft": "",
+            "citations": [],
+            "guardrail_decisions": [],
+            "finish_reason": "",
+            "usage": Usage().model_dump(),
+            "cost": Cost(model="none").model_dump(),
+        }
+
+    return intake
+
+
+def guardrail_pre(parts: GuardedParts) -> Node:
+    """Return a node that examines every new message and carries the verdict on the state."""
+
+    async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
+        earlier, new = split_new(state.get("messages", []))
+        privacy = Privacy(parts.policy)
+        privacy.recall(earlier, limit=parts.history)
+        verdict = examine(
+            [str(each.text) for each in new],
+            policy=parts.policy,
+            locale=state.get("locale", parts.policy.default_locale),
+            mapping=privacy.mapping,
+        )
+        proceeds = verdict.outcome == "proceed"
+        searches = proceeds and parts.retriever is not None
+        return {
+            "verdict": _plain(verdict),
+            "question": "\n\n".join(verdict.messages),
+            "route": "retrieve_context" if searches else "generate_response",
+            "guardrail_decisions": _noted(state, verdict.decisions),
+        }
+
+    return guardrail_pre
+
+
+def route(state: GuardedState) -> Literal["retrieve_context", "generate_response"]:
+    """Return the node after ``guardrail_pre``: rejected input is never embedded."""
+    found = state.get("route") == "retrieve_context"
+    return "retrieve_context" if found else "generate_response"
+
+
+def needs_review(parts: GuardedParts) -> Callable[[GuardedState], Sequence[str]]:
+    """Return a function from the state to the reasons why a person has to see the draft."""
+
+    def needs_review(state: GuardedState) -> Sequence[str]:
+        verdict = state.get("verdict", {})
+        if verdict.get("outcome") != "proceed":
+            return ()
+        reasons = cast("Sequence[str]", verdict.get("review_reasons", ()))
+        return assess_review_need(reasons, state.get("draft", ""), parts.policy)
+
+    return needs_review
+
+
+def guardrail_post(parts: GuardedParts) -> Node:
+    """Return a node that notes what is odd about the answer; it changes nothing."""
+
+    async def guardrail_post(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
+        answered = state.get("finish_reason") in ANSWERED
+        decisions = check_answer(
+            state.get("draft", ""),
+            cited=len(state.get("citations", [])),
+            evidence=len(state.get("evidence", [])) if answered else 0,
+            policy=parts.policy,
+            locale=state.get("locale", parts.policy.default_locale),
+        )
+        return {"guardrail_decisions": _noted(state, decisions)}
+
+    return guardrail_post
+
+
+def closing(_parts: GuardedParts) -> Node:
+    """Return a node that adds the answer to the conversation."""
+
+    async def closing(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
+        context = context_of(runtime)
+        turn = context.turn_id if context else state.get("trace_id", "")
+        answer = AIMessage(content=state.get("draft", ""), id=f"{turn}:answer")
+        return {"messages": [answer]}
+
+    return closing
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome,
+        "reason": verdict.reason,
+        "fixed_text": verdict.fixed_text,
+        "review_reasons": list(verdict.review_reasons),
+    }
+
+
+def _noted(state: GuardedState, decisions: Sequence[GuardrailDecision]) -> list[dict[str, Any]]:
+    """Say the decisions, and return all of the turn's so far."""
+    said = speaker()
+    for each in decisions:
+        said.emit(GuardrailDecided(decision=each))
+    return [
+        *state.get("guardrail_decisions", []),
+        *(each.model_dump(mode="json") for each in decisions),
+    ]

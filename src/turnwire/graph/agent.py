@@ -1,0 +1,133 @@
+"""A compiled LangGraph graph as an agent that the engine can run, resume and forget."""
+
+import dataclasses
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Final, cast
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+from langgraph.types import Command
+
+from turnwire.clock import Now
+from turnwire.events import Event, Topology, TurnPaused
+from turnwire.graph.context import TurnContext
+from turnwire.graph.failures import classify
+from turnwire.graph.history import new_messages, repairs
+from turnwire.graph.manifest import Manifest
+from turnwire.graph.outcome import completed, draft
+from turnwire.graph.pauses import resume_map, to_pause
+from turnwire.graph.topology import topology
+from turnwire.graph.translate import Part, Translator
+from turnwire.ids import ConversationId
+from turnwire.work import Work
+
+Graph = Pregel[Any, Any, Any, Any]
+
+_SPEAKING: Final = ("custom", "tasks", "updates", "values")
+_ANY: Final = (*_SPEAKING, "messages", "tools")
+
+
+class GraphAgent:
+    """Runs one compiled graph for every conversation; keeps nothing of a turn itself."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        manifest: Manifest,
+        *,
+        saver: BaseCheckpointSaver[Any],
+        now: Now,
+        recursion_limit: int = 50,
+    ) -> None:
+        self.manifest = manifest
+        self.slug = manifest.slug
+        self.title = manifest.title
+        self.description = manifest.description
+        self.model = manifest.model
+        self.topology: Topology = topology(graph, manifest)
+        self._saver = saver
+        self._graph = graph.copy({"checkpointer": saver})
+        self._now = now
+        self._limit = recursion_limit
+        self._modes: list[Any] = list(_SPEAKING if manifest.speaks else _ANY)
+
+    async def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
+        """See :class:`turnwire.engine.agent.Agent`."""
+        translator = Translator(self.manifest)
+        try:
+            async with aclosing(await self._stream(work)) as parts:
+                async for part in parts:
+                    events = translator.translate(part, at=self._now())
+                    if events:
+                        yield events
+        except Exception as error:
+            broken = classify(error)
+            if broken is None or broken is error:
+                raise
+            raise broken from error
+        yield self._ending(translator)
+
+    async def forget(self, conversation_id: ConversationId, /) -> None:
+        """See :class:`turnwire.engine.agent.Agent`."""
+        await self._saver.adelete_thread(conversation_id)
+
+    async def _stream(self, work: Work) -> AsyncGenerator[Part, None]:
+        config: RunnableConfig = {
+            "configurable": {
+                "thread_id": work.conversation_id,
+                # Refuses an answer to a question that is not open; see docs/decisions.
+                "__pregel_strict_resume": True,
+            },
+            "recursion_limit": self._limit,
+        }
+        stream = self._graph.astream(
+            await self._input(work, config),
+            config,
+            context=self._context(work),
+            stream_mode=self._modes,
+            version="v2",
+            # A paused run has acted on a person's word: what follows must not be lost.
+            durability="sync" if work.answers else "exit",
+            subgraphs=not self.manifest.speaks,
+        )
+        return cast("AsyncGenerator[Part, None]", stream)
+
+    async def _input(self, work: Work, config: RunnableConfig) -> Any:  # noqa: ANN401
+        if work.answers:
+            return Command(resume=resume_map(work.answers))
+        messages = new_messages(work)
+        if work.unsettled:
+            state = await self._graph.aget_state(config)
+            values = cast("Mapping[str, Any]", state.values or {})
+            stored = cast("Sequence[BaseMessage]", values.get("messages") or ())
+            messages = [*repairs(stored, work.unsettled), *messages]
+        return {"messages": messages}
+
+    def _context(self, work: Work) -> object:
+        """Return the turn's context, in the shape that the graph declares."""
+        context = TurnContext(
+            turn_id=work.turn_id,
+            conversation_id=work.conversation_id,
+            principal=work.principal,
+            locale=work.locale,
+            trace_id=work.trace_id,
+            model=work.model,
+            secrets=work.secrets,
+        )
+        schema = self._graph.context_schema
+        if schema is None or schema is TurnContext:
+            return context
+        wanted = getattr(schema, "__annotations__", {})
+        known = [each.name for each in dataclasses.fields(context)]
+        return {name: getattr(context, name) for name in known if name in wanted}
+
+    def _ending(self, translator: Translator) -> Sequence[Event]:
+        at = self._now()
+        said = translator.close(at=at)
+        if translator.interrupts:
+            asked = tuple(to_pause(each, at=at) for each in translator.interrupts.values())
+            return (*said, TurnPaused(pauses=asked, draft=draft(translator.state)))
+        return (*said, completed(translator, self.manifest))

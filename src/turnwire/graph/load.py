@@ -1,0 +1,61 @@
+"""Find somebody's graph by the name they gave on the command line."""
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from langgraph.graph.state import StateGraph
+from langgraph.pregel import Pregel
+
+from turnwire.errors import SetupError
+from turnwire.graph.agent import Graph
+from turnwire.graph.manifest import Manifest
+
+
+def load(name: str) -> tuple[Graph, Manifest]:
+    """Return the graph that ``package.module:graph`` names, with its manifest.
+
+    The attribute is a compiled graph, a ``StateGraph``, or a function without arguments that
+    returns one. The module may hold a :class:`Manifest` named ``manifest``.
+
+    Raises:
+        SetupError: the module, the attribute or the graph is not usable; the text says why.
+    """
+    module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise SetupError(f"--agent {name!r}: write it as package.module:graph")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise SetupError(f"--agent {name!r}: importing {module_name} failed: {error}") from error
+    if not hasattr(module, attribute):
+        raise SetupError(f"--agent {name!r}: {module_name} has no attribute {attribute!r}")
+    graph = _graph(name, getattr(module, attribute))
+    manifest = getattr(module, "manifest", None)
+    if not isinstance(manifest, Manifest):
+        manifest = Manifest(slug=attribute.replace("_", "-"), title=attribute)
+    if "messages" not in graph.channels:
+        raise SetupError(
+            f"--agent {name!r}: the graph's state has no `messages` channel; "
+            "derive it from langgraph.graph.MessagesState"
+        )
+    if manifest.answer_node is not None and manifest.answer_node not in graph.nodes:
+        raise SetupError(
+            f"--agent {name!r}: the manifest's answer_node {manifest.answer_node!r} is not one "
+            f"of the graph's nodes: {', '.join(sorted(graph.nodes))}"
+        )
+    return graph, manifest
+
+
+def _graph(name: str, found: object) -> Graph:
+    if isinstance(found, StateGraph):
+        return cast("Graph", cast("StateGraph[Any, Any, Any, Any]", found).compile())
+    if isinstance(found, Pregel):
+        return cast("Graph", found)
+    if callable(found):
+        return _graph(name, cast("Callable[[], object]", found)())
+    raise SetupError(f"--agent {name!r}: it is {type(found).__name__}, not a LangGraph graph")

@@ -1,0 +1,102 @@
+"""Values that travel: text without broken characters, JSON without surprises, no huge pieces."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from pydantic import JsonValue
+from pydantic_core import to_jsonable_python
+
+PIECE: Final = 8192
+"""Characters in one delta at most, so that no frame outgrows a client's line buffer."""
+
+VALUE_CHARS: Final = 16_384
+"""Characters of a tool's arguments or result that travel in an event."""
+
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_PAIR: Final = re.compile(r"([\ud800-\udbff])([\udc00-\udfff])")
+
+
+class Joiner:
+    """Mends characters that a provider cut in two: a surrogate pair over two chunks.
+
+    A half that never gets its partner becomes U+FFFD, once.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Return what can be said now of ``text`` and what was held back."""
+        if not self._held and text.isascii():
+            return text
+        text = self._held + text
+        self._held = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._held = text[:-1], text[-1]
+        return mend(text)
+
+    def flush(self) -> str:
+        """Return what is still held back, at the end of the text."""
+        held, self._held = self._held, ""
+        return mend(held)
+
+
+def mend(text: str) -> str:
+    """Return ``text`` without surrogates: pairs joined, halves replaced by U+FFFD."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    joined = _PAIR.sub(_join, text)
+    return _SURROGATE.sub("\ufffd", joined)
+
+
+def _join(pair: re.Match[str]) -> str:
+    high, low = ord(pair[1]), ord(pair[2])
+    return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield ``text`` in pieces that fit a frame."""
+    for start in range(0, len(text), PIECE):
+        yield text[start : start + PIECE]
+
+
+def to_json(value: object) -> JsonValue:
+    """Return ``value`` as JSON by one stated rule: what JSON can't say is said as its text.
+
+    Sets and tuples become lists, models and dataclasses objects, NaN and infinities ``null``,
+    bytes and unknown objects their text.
+    """
+    plain = to_jsonable_python(value, fallback=_as_text, bytes_mode="base64", by_alias=True)
+    return _tidy(plain)
+
+
+def preview(value: object) -> JsonValue:
+    """Return ``value`` as JSON; one that is too large is cut, and says so."""
+    plain = to_json(value)
+    text = plain if isinstance(plain, str) else str(plain)
+    if len(text) <= VALUE_CHARS:
+        return plain
+    return {"truncated": True, "characters": len(text), "preview": text[:VALUE_CHARS]}
+
+
+def _as_text(value: Any) -> str:  # noqa: ANN401 - anything at all may be in a graph's state
+    return f"<{type(value).__name__}>"
+
+
+def _tidy(plain: Any) -> JsonValue:  # noqa: ANN401 - walks whatever JSON it is given
+    match plain:
+        case float():
+            return plain if math.isfinite(plain) else None
+        case str():
+            return mend(plain)
+        case dict():
+            members = cast("Mapping[str, Any]", plain)
+            return {mend(str(key)): _tidy(each) for key, each in members.items()}
+        case list() | tuple():
+            return [_tidy(each) for each in cast("list[Any]", plain)]
+        case _:
+            return plain

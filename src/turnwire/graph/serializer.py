@@ -1,0 +1,63 @@
+"""Checkpoints that load only what they may, and say what could not be stored."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel
+
+from turnwire.errors import TurnwireError
+
+
+class NotStorable(TurnwireError):
+    """A value in the graph's state can't be kept in a checkpoint; the text names its path."""
+
+
+class StrictSerializer(JsonPlusSerializer):
+    """LangGraph's serializer, strict: it revives safe types and the graph's own, no others.
+
+    The default revives whatever a checkpoint's row names, which runs code on load; see
+    docs/decisions. What can't be stored is named by its path, never by its value.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - LangGraph's signature
+        """Return the stored form of ``obj``, or raise :class:`NotStorable`."""
+        try:
+            return super().dumps_typed(obj)
+        except Exception as error:
+            where = next(self._culprits(obj, "state"), f"state ({type(obj).__name__})")
+            raise NotStorable(f"this can't be kept in a checkpoint: {where}") from error
+
+    def _culprits(self, value: object, path: str) -> Iterator[str]:
+        if self._fits(value):
+            return
+        inner = list(_members(value, path))
+        for each, its_path in inner:
+            yield from self._culprits(each, its_path)
+        yield f"{path} ({type(value).__name__})"
+
+    def _fits(self, value: object) -> bool:
+        try:
+            super().dumps_typed(value)
+        except Exception:
+            return False
+        return True
+
+
+def _members(value: object, path: str) -> Iterator[tuple[object, str]]:
+    if isinstance(value, Mapping):
+        for key, each in cast("Mapping[object, object]", value).items():
+            yield each, f"{path}.{key}"
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        for n, each in enumerate(cast("Sequence[object]", value)):
+            yield each, f"{path}[{n}]"
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield getattr(value, name), f"{path}.{name}"
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield getattr(value, field.name), f"{path}.{field.name}"

@@ -1,0 +1,216 @@
+"""Turn what LangGraph streams into events: pure, one stream part at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langgraph.types import Interrupt
+from pydantic import JsonValue
+
+from turnwire.events import (
+    EVENT_TYPES,
+    Event,
+    NodeCompleted,
+    NodeStarted,
+    ReasoningDelta,
+    TextDelta,
+    ToolCompleted,
+    ToolStarted,
+)
+from turnwire.events.node import NodeStatus
+from turnwire.graph.emit import Batch
+from turnwire.graph.manifest import Manifest
+from turnwire.graph.plain import Joiner, pieces, preview, to_json
+
+Part = Mapping[str, Any]
+"""One item of ``astream(version="v2")``: ``type``, ``ns`` and ``data``."""
+
+
+class Translator:
+    """What one run has shown so far; feed it parts, take events."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.state: Mapping[str, Any] = {}
+        """The root graph's latest state."""
+        self.interrupts: dict[str, Interrupt] = {}
+        self._tasks: dict[str, tuple[str, int]] = {}
+        self._tools: dict[str, tuple[str, int]] = {}
+        self._heard: set[str] = set()
+        self._joiner = Joiner()
+
+    def translate(self, part: Part, *, at: int) -> Sequence[Event]:
+        """Return the events that one stream part amounts to, at ``at`` (ms)."""
+        data = part["data"]
+        match part["type"]:
+            case "custom":
+                return self._custom(data)
+            case "messages":
+                return self._message(data[0], data[1], part["ns"])
+            case "tasks" if not part["ns"]:
+                return self._task(data, at)
+            case "updates" if not part["ns"]:
+                return self._update(data, at)
+            case "values" if not part["ns"]:
+                self.state = data if isinstance(data, Mapping) else {}
+            case "tools":
+                return self._tool(data, at)
+            case _:
+                pass
+        return ()
+
+    def close(self, *, at: int) -> list[Event]:
+        """Return what is left to say at the end of a run that went well."""
+        tail = self._joiner.flush()
+        said: list[Event] = [TextDelta(text=tail)] if tail else []
+        if not self.interrupts:
+            for task_id in list(self._tasks):
+                said += self._end_task(task_id, at, status="executed")
+        return said
+
+    def final_message(self) -> AIMessage | None:
+        """Return the turn's answer in the state: the last that is meant for the member.
+
+        A model call that was not heard (tagged ``nostream``, or of another node) may have left
+        its message in the state; that one is for the graph, not for people.
+        """
+        for each in reversed(cast("Sequence[BaseMessage]", self.state.get("messages") or ())):
+            if isinstance(each, HumanMessage):
+                return None
+            if isinstance(each, AIMessage) and each.text and not self._is_internal(each):
+                return each
+        return None
+
+    def _is_internal(self, message: AIMessage) -> bool:
+        if self.manifest.speaks:
+            return False
+        by_model = bool(
+            message.usage_metadata
+            or message.response_metadata
+            or (message.id or "").startswith(("lc_run-", "run-"))
+        )
+        return by_model and message.id not in self._heard
+
+    def _custom(self, data: object) -> Sequence[Event]:
+        if isinstance(data, Batch):
+            return list(self._spoken(data.take()))
+        if isinstance(data, EVENT_TYPES):
+            return list(self._spoken((cast("Event", data),)))
+        return ()  # a graph's own custom data is not ours to publish
+
+    def _spoken(self, events: Sequence[Event]) -> Iterator[Event]:
+        for event in events:
+            if type(event) is not TextDelta or (len(event.text) < 8192 and event.text.isascii()):
+                yield event
+            else:
+                yield from self._text(event.text)
+
+    def _text(self, text: str) -> Iterator[TextDelta]:
+        for piece in pieces(self._joiner.feed(text)):
+            yield TextDelta(text=piece)
+
+    def _message(
+        self, message: object, metadata: Mapping[str, Any], ns: Sequence[str]
+    ) -> Sequence[Event]:
+        # Without `ls_model_type` it is a message that a node returned, not what a model says.
+        if not isinstance(message, AIMessage) or "ls_model_type" not in metadata:
+            return ()
+        node = ns[0].partition(":")[0] if ns else str(metadata.get("langgraph_node", ""))
+        if self.manifest.answer_node not in (None, node):
+            return ()
+        if message.id:
+            self._heard.add(message.id)
+        if not isinstance(message, AIMessageChunk):
+            return ()  # a model that does not stream: the final message says it
+        said: list[Event] = [
+            ReasoningDelta(node=node, text=each) for each in _reasoning(message) if each
+        ]
+        said += self._text(str(message.text))
+        return said
+
+    def _task(self, data: Mapping[str, Any], at: int) -> Sequence[Event]:
+        task_id, node = data["id"], data["name"]
+        if "result" not in data and "error" not in data:
+            self._tasks[task_id] = (node, at)
+            return (NodeStarted(node=node),)
+        if data.get("interrupts"):
+            return ()  # it waits; the run that goes on starts it anew
+        status = "failed" if data.get("error") else "executed"
+        return self._end_task(task_id, at, status=status, route=_route(data.get("result")))
+
+    def _end_task(
+        self,
+        task_id: str,
+        at: int,
+        *,
+        status: NodeStatus,
+        route: str | None = None,
+    ) -> Sequence[Event]:
+        known = self._tasks.pop(task_id, None)
+        if known is None:  # LangGraph's error handlers report an end without a start
+            return ()
+        node, since = known
+        duration_ms = max(0, at - since)
+        return (NodeCompleted(node=node, status=status, duration_ms=duration_ms, route=route),)
+
+    def _update(self, data: Mapping[str, Any], at: int) -> Sequence[Event]:
+        for each in cast("Sequence[Interrupt]", data.get("__interrupt__") or ()):
+            self.interrupts[each.id] = each
+        metadata = cast("Mapping[str, Any]", data.get("__metadata__") or {})
+        if not metadata.get("cached"):
+            return ()
+        ended: list[Event] = []
+        for task_id, (node, _) in list(self._tasks.items()):
+            if node in data:
+                ended += self._end_task(task_id, at, status="executed")
+                break
+        return ended
+
+    def _tool(self, data: Mapping[str, Any], at: int) -> Sequence[Event]:
+        call, event = str(data.get("tool_call_id")), data.get("event")
+        if event == "tool-started" and call not in self._tools:
+            name = str(data.get("tool_name"))
+            self._tools[call] = (name, at)
+            return (ToolStarted(tool_call_id=call, name=name, arguments=_shown(data.get("input"))),)
+        if event not in ("tool-finished", "tool-error") or call not in self._tools:
+            return ()
+        name, since = self._tools.pop(call)
+        ok = event == "tool-finished"
+        return (
+            ToolCompleted(
+                tool_call_id=call,
+                name=name,
+                status="ok" if ok else "error",
+                duration_ms=max(0, at - since),
+                result=preview(_content(data.get("output"))) if ok else None,
+                error=None if ok else "the tool failed",
+            ),
+        )
+
+
+def _shown(arguments: object) -> dict[str, JsonValue]:
+    shown = preview(arguments)
+    return shown if isinstance(shown, dict) else {"input": shown}
+
+
+def _content(output: object) -> object:
+    return output.content if isinstance(output, BaseMessage) else output
+
+
+def _route(result: object) -> str | None:
+    if isinstance(result, Mapping):
+        route = cast("Mapping[str, object]", result).get("route")
+        return route if isinstance(route, str) and route else None
+    return None
+
+
+def _reasoning(message: AIMessageChunk) -> Iterator[str]:
+    """Yield what the model thought, in the forms that providers use."""
+    said = message.additional_kwargs.get("reasoning_content")
+    if isinstance(said, str):
+        yield said
+    if isinstance(message.content, list):
+        for block in message.content:
+            if isinstance(block, dict) and block.get("type") in ("reasoning", "thinking"):
+                text = to_json(block.get("reasoning") or block.get("thinking") or "")
+                yield text if isinstance(text, str) else ""

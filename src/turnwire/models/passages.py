@@ -1,0 +1,65 @@
+"""Find the question and its evidence in a prompt.
+
+The last message of the member begins with the passages, fenced by a word that nobody can guess
+and that the system message names as well, so that no document and no member can forge a fence::
+
+    <passages-5f0c9a…>
+    <passage-5f0c9a… 1 en>
+    Title, on one line
+    The text of the passage.
+    </passage-5f0c9a…>
+    </passages-5f0c9a…>
+
+    The question.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+_OPENING: Final = re.compile(r"<passages-([0-9a-f]{8,64})>\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Quotable:
+    """A passage that an answer may quote."""
+
+    number: int
+    title: str
+    text: str
+    language: str = ""
+    """``en`` and the like, or "" where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a prompt asks, and the passages that it brings."""
+
+    question: str
+    passages: tuple[Quotable, ...] = ()
+
+
+def read_prompt(messages: Sequence[BaseMessage]) -> Reading:
+    """Return the last message's question and the passages in front of it, if there are any."""
+    said = [str(each.text) for each in messages if isinstance(each, HumanMessage)]
+    last = said[-1] if said else ""
+    opening = _OPENING.match(last)
+    if opening is None or not _is_announced(opening[1], messages):
+        return Reading(last.strip())
+    fence = opening[1]
+    block, _, question = last[opening.end() :].partition(f"</passages-{fence}>")
+    return Reading(question.strip(), _passages(block, fence))
+
+
+def _is_announced(fence: str, messages: Sequence[BaseMessage]) -> bool:
+    return any(isinstance(each, SystemMessage) and fence in str(each.text) for each in messages)
+
+
+def _passages(block: str, fence: str) -> tuple[Quotable, ...]:
+    form = re.compile(
+        rf"<passage-{fence} (\d+) ?([a-z]*)>\n([^\n]*)\n(.*?)\n</passage-{fence}>", re.DOTALL
+    )
+    return tuple(Quotable(int(each[1]), each[3], each[4], each[2]) for each in form.finditer(block))

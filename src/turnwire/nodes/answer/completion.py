@@ -1,0 +1,131 @@
+"""One model call, said word by word, and what it took.
+
+The provider's iterator is read directly where that is possible: LangChain's callbacks cost more
+than twice as much a token (docs/decisions), and nobody listens to them here.
+"""
+
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+
+from turnwire.events import Usage
+
+_CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length"})
+_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the model said in all."""
+
+    finish: Literal["stop", "length"]
+    usage: Usage
+    latency_ms: int
+    """From the request to the last chunk."""
+
+
+async def complete(
+    model: BaseChatModel,
+    messages: Sequence[BaseMessage],
+    *,
+    say: Callable[[str], None],
+    think: Callable[[str], None],
+    clock: Callable[[], float] = time.perf_counter,
+) -> Completion:
+    """Call the model once and return what it took; its stream is closed however this ends.
+
+    Args:
+        model: any chat model.
+        messages: the prompt.
+        say: called with each piece of the answer.
+        think: called with each piece of reasoning.
+        clock: seconds that only grow.
+    """
+    began = clock()
+    tokens_in = tokens_out = 0
+    finish: Literal["stop", "length"] = "stop"
+    async with aclosing(_stream(model, list(messages))) as chunks:
+        async for chunk in chunks:
+            message = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk
+            content = cast("str | list[Any]", message.content)
+            if content:
+                say(content if isinstance(content, str) else str(message.text))
+            if message.additional_kwargs or not isinstance(content, str):
+                for thought in _thoughts(message):
+                    think(thought)
+            usage = message.usage_metadata if isinstance(message, AIMessage) else None
+            if usage:
+                tokens_in += usage["input_tokens"]
+                tokens_out += usage["output_tokens"]
+            if _is_cut(chunk, message):
+                finish = "length"
+    return Completion(
+        finish=finish,
+        usage=Usage(
+            prompt_tokens=tokens_in,
+            completion_tokens=tokens_out,
+            total_tokens=tokens_in + tokens_out,
+        ),
+        latency_ms=round((clock() - began) * 1000),
+    )
+
+
+def _stream(
+    model: BaseChatModel, messages: list[BaseMessage]
+) -> AsyncGenerator[ChatGenerationChunk | BaseMessage, None]:
+    if _reads_directly(model):
+        return cast(
+            "AsyncGenerator[ChatGenerationChunk | BaseMessage, None]",
+            model._astream(messages),  # pyright: ignore[reportPrivateUsage]
+        )
+    return cast(
+        "AsyncGenerator[ChatGenerationChunk | BaseMessage, None]",
+        model.astream(messages, config={"callbacks": []}),
+    )
+
+
+def _reads_directly(model: BaseChatModel) -> bool:
+    """Whether ``astream`` would add nothing to the provider's iterator but callbacks."""
+    kind = type(model)
+    streams = kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage]
+    adds = model.rate_limiter or model.disable_streaming or model.output_version or model.callbacks
+    return streams and not adds
+
+
+def _is_cut(chunk: ChatGenerationChunk | BaseMessage, message: BaseMessage) -> bool:
+    said = cast("Mapping[str, Any]", message.response_metadata)
+    if _says_cut(said):
+        return True
+    info = chunk.generation_info if isinstance(chunk, ChatGenerationChunk) else None
+    return bool(info) and _says_cut(cast("Mapping[str, Any]", info))
+
+
+def _says_cut(metadata: Mapping[str, Any]) -> bool:
+    return bool(metadata) and any(metadata.get(each) in _CUT for each in _REASONS)
+
+
+def _thoughts(message: BaseMessage) -> Iterator[str]:
+    """Yield what the model thought, in the forms that providers use."""
+    said = cast("Mapping[str, Any]", message.additional_kwargs).get("reasoning_content")
+    if isinstance(said, str) and said:
+        yield said
+    if isinstance(message.content, list):
+        for block in cast("list[Any]", message.content):
+            thought = _thought(block)
+            if thought:
+                yield thought
+
+
+def _thought(block: object) -> str:
+    if not isinstance(block, dict):
+        return ""
+    named = cast("Mapping[str, Any]", block)
+    kind = named.get("type")
+    said = named.get(kind) if kind in ("reasoning", "thinking") else None
+    return said if isinstance(said, str) else ""

@@ -1,0 +1,62 @@
+"""A node that looks for the evidence of a question."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+from typing_extensions import TypedDict
+
+from turnwire.events import RetrievalCompleted, Search
+from turnwire.graph.emit import emit
+from turnwire.nodes.evidence.source import Evidence, to_state
+
+
+class Found(Protocol):
+    """What a search brought."""
+
+    @property
+    def evidence(self) -> Sequence[Evidence]:
+        """The passages, numbered from 1, best first."""
+        ...
+
+    @property
+    def search(self) -> Search:
+        """The account of the search."""
+        ...
+
+
+class Retriever(Protocol):
+    """Whatever finds passages; called from any thread."""
+
+    def search(self, query: str, *, locale: str | None = None) -> Found:
+        """Return the passages that may answer ``query``."""
+        ...
+
+
+class Questioned(TypedDict, total=False):
+    """The part of a graph's state that the node reads and writes."""
+
+    question: str
+    locale: str
+    evidence: list[dict[str, Any]]
+
+
+def retrieve_context(
+    retriever: Retriever,
+) -> Callable[[Questioned], Awaitable[Questioned]]:
+    """Return a node that puts the evidence for ``question`` into the state, and says so."""
+
+    async def retrieve_context(state: Questioned) -> Questioned:
+        query = state.get("question", "")
+        found = await asyncio.to_thread(retriever.search, query, locale=state.get("locale"))
+        emit(
+            RetrievalCompleted(
+                query=found.search.query,
+                duration_ms=found.search.duration_ms,
+                documents=tuple(each.passage for each in found.evidence),
+                searches=(found.search,),
+            )
+        )
+        return {"evidence": to_state(found.evidence)}
+
+    return retrieve_context

@@ -1,0 +1,65 @@
+"""What is noted about an answer; it flags and never blocks."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from turnwire.events.guardrail import Check, GuardrailDecision
+from turnwire.nodes.guardrails.normalise import canonical
+from turnwire.nodes.guardrails.phrases import split
+from turnwire.nodes.guardrails.policy import Policy
+from turnwire.nodes.guardrails.reading import read
+
+_SHARED_WORDS: Final = 12
+
+
+def check_answer(
+    answer: str,
+    *,
+    cited: int,
+    evidence: int,
+    policy: Policy,
+    locale: str,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[GuardrailDecision, ...]:
+    """Return the decisions on ``missing_citation`` and ``persona_stability``.
+
+    ``cited`` counts the citations that point at evidence, ``evidence`` the passages that the
+    model was given; a fixed text was given none.
+    """
+    begun = clock()
+    uncited = "uncited" if evidence and not cited else None
+    between = clock()
+    unstable = _breaks_persona(answer, policy, locale)
+    ended = clock()
+    return (
+        _decision("missing_citation", uncited, between - begun),
+        _decision("persona_stability", unstable, ended - between),
+    )
+
+
+def _breaks_persona(answer: str, policy: Policy, locale: str) -> str | None:
+    tripped = policy.persona_book.tripped(read((answer,), known=policy.persona_book.knows))
+    if tripped:
+        return tripped[0].id
+    return "reveals_persona_text" if _repeats(answer, policy.text("persona", locale)) else None
+
+
+def _repeats(answer: str, persona: str) -> bool:
+    """Whether twelve words in a row of ``persona`` stand in ``answer``."""
+    return not _stretches(answer).isdisjoint(_stretches(persona))
+
+
+def _stretches(text: str) -> set[tuple[str, ...]]:
+    words = split(canonical(text)).words
+    return {words[at : at + _SHARED_WORDS] for at in range(len(words) - _SHARED_WORDS + 1)}
+
+
+def _decision(check: Check, reason: str | None, seconds: float) -> GuardrailDecision:
+    return GuardrailDecision(
+        stage="post",
+        check=check,
+        outcome="flag" if reason else "pass",
+        reason=reason,
+        duration_ms=round(seconds * 1000),
+    )

@@ -1,0 +1,163 @@
+"""What is decided about a member's words before anything else sees them."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+from turnwire.events.guardrail import Check, GuardOutcome, GuardrailDecision
+from turnwire.nodes.guardrails.phrases import Words
+from turnwire.nodes.guardrails.pii import PiiKind, redact
+from turnwire.nodes.guardrails.policy import Policy, TextKey
+from turnwire.nodes.guardrails.reading import read
+from turnwire.nodes.guardrails.rules import Rule
+from turnwire.nodes.guardrails.validation import Fault, find_fault
+
+Clock: TypeAlias = Callable[[], float]
+"""Seconds that only grow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether the turn goes on, and what it goes on with."""
+
+    outcome: Literal["proceed", "refuse", "escalate"] = "proceed"
+    reason: str | None = None
+    """The reason code of a turn that does not proceed."""
+    decisions: tuple[GuardrailDecision, ...] = ()
+    """One for each check that was made, in order."""
+    messages: tuple[str, ...] = field(default=(), repr=False)
+    """The messages as a model may read them; none where they failed validation."""
+    mapping: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """What each placeholder in ``messages`` stands for."""
+    review_reasons: tuple[str, ...] = ()
+    """Why a person has to see the draft first."""
+    fixed_text: str | None = None
+    """What the member reads instead of an answer."""
+
+
+def examine(
+    messages: Sequence[str],
+    *,
+    policy: Policy,
+    locale: str,
+    mapping: Mapping[str, str] | None = None,
+    clock: Clock = time.perf_counter,
+) -> Verdict:
+    """Return the verdict on all new messages of one turn.
+
+    The checks are made in the order validation, personal data, escalation, scope; the first
+    that refuses or escalates is the last one made. ``mapping`` is that of earlier turns, so
+    that the same value keeps its placeholder.
+    """
+    turn = _Examination(tuple(messages), policy, locale, clock)
+    verdict = Verdict(mapping=dict(mapping or {}))
+    for check in (turn.validate, turn.redact, turn.escalate, turn.hold_scope):
+        verdict = check(verdict)
+        if verdict.outcome != "proceed":
+            break
+    return verdict
+
+
+_FAULT_TEXTS: Final[Mapping[Fault, TextKey]] = {
+    "empty": "empty",
+    "too_long": "too_long",
+    "control_characters": "unreadable",
+    "lone_surrogate": "unreadable",
+}
+
+
+class _Examination:
+    """The checks of one turn; each takes the verdict so far and returns the next."""
+
+    def __init__(
+        self, messages: tuple[str, ...], policy: Policy, locale: str, clock: Clock
+    ) -> None:
+        self._messages = messages
+        self._policy = policy
+        self._locale = locale
+        self._clock = clock
+        self._words: tuple[Words, ...] = ()
+
+    def validate(self, verdict: Verdict) -> Verdict:
+        started = self._clock()
+        limits = self._policy.limits
+        fault = find_fault(
+            self._messages,
+            max_characters=limits.max_characters,
+            max_total_characters=limits.max_total_characters,
+        )
+        if fault is None:
+            return self._noted(verdict, "input_validation", "pass", None, started)
+        verdict = self._noted(verdict, "input_validation", "refuse", fault, started)
+        return self._ended(verdict, "refuse", fault, _FAULT_TEXTS[fault])
+
+    def redact(self, verdict: Verdict) -> Verdict:
+        started = self._clock()
+        rules = self._policy.pii
+        mapping, texts, kinds = verdict.mapping, list[str](), dict[PiiKind, None]()
+        for message in self._messages:
+            redaction = redact(message, mapping=mapping, kinds=rules.kinds, regions=rules.regions)
+            mapping = redaction.mapping
+            texts.append(redaction.text)
+            kinds |= dict.fromkeys(redaction.kinds)
+        verdict = replace(verdict, messages=tuple(texts), mapping=mapping)
+        if not kinds:
+            return self._noted(verdict, "pii", "pass", None, started)
+        reason = "+".join(sorted(each.lower() for each in kinds))
+        if rules.action == "redact":
+            return self._noted(verdict, "pii", "redact", reason, started)
+        verdict = self._noted(verdict, "pii", "refuse", reason, started)
+        return self._ended(verdict, "refuse", reason, "pii_blocked")
+
+    def escalate(self, verdict: Verdict) -> Verdict:
+        started = self._clock()
+        self._words = read(self._messages, known=self._policy.knows)
+        tripped = self._policy.escalation_book.tripped(self._words)
+        acute = [each for each in tripped if each.severity == "acute"]
+        if acute:
+            verdict = self._noted(verdict, "escalation", "escalate", acute[0].id, started)
+            return self._ended(verdict, "escalate", acute[0].id, acute[0].text or "escalation")
+        if not tripped:
+            return self._noted(verdict, "escalation", "pass", None, started)
+        reasons = tuple(each.id for each in tripped)
+        verdict = self._noted(verdict, "escalation", "flag", reasons[0], started)
+        return replace(verdict, review_reasons=reasons)
+
+    def hold_scope(self, verdict: Verdict) -> Verdict:
+        started = self._clock()
+        injected = self._policy.injection_book.tripped(self._words)
+        broken = injected or self._out_of_scope()
+        if not broken:
+            return self._noted(verdict, "scope_rules", "pass", None, started)
+        rule = broken[0]
+        verdict = self._noted(verdict, "scope_rules", "refuse", rule.id, started)
+        text = rule.text or ("injection" if injected else "refusal")
+        return self._ended(verdict, "refuse", rule.id, text)
+
+    def _out_of_scope(self) -> tuple[Rule, ...]:
+        tripped = self._policy.scope_book.tripped(self._words)
+        return () if self._policy.in_scope_book.tripped(self._words) else tripped
+
+    def _noted(
+        self,
+        verdict: Verdict,
+        check: Check,
+        outcome: GuardOutcome,
+        reason: str | None,
+        started: float,
+    ) -> Verdict:
+        decision = GuardrailDecision(
+            stage="pre",
+            check=check,
+            outcome=outcome,
+            reason=reason,
+            duration_ms=round((self._clock() - started) * 1000),
+        )
+        return replace(verdict, decisions=(*verdict.decisions, decision))
+
+    def _ended(
+        self, verdict: Verdict, outcome: Literal["refuse", "escalate"], reason: str, text: str
+    ) -> Verdict:
+        fixed = self._policy.text(text, self._locale)
+        return replace(verdict, outcome=outcome, reason=reason, fixed_text=fixed)

@@ -1,0 +1,1 @@
+"""A person reads the draft before the turn goes on."""

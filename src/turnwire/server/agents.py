@@ -1,0 +1,40 @@
+"""The agents that are served here."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from turnwire.engine.agent import Agent
+from turnwire.server.access import Access
+from turnwire.server.turns import Turns
+
+
+def router(access: Access, turns: Turns) -> APIRouter:
+    """Return the routes of agents."""
+    routes = APIRouter(prefix="/agents", tags=["agents"])
+
+    @routes.get("")
+    async def agents(request: Request) -> Response:
+        """The agents that this server serves; the first is the default."""
+        await access.require(request, "chat")
+        return JSONResponse({"agents": [_agent(each) for each in turns.agents.values()]})
+
+    @routes.get("/{slug}")
+    async def agent(request: Request, slug: str) -> Response:
+        """One agent, with its graph."""
+        await access.require(request, "chat")
+        found = turns.agent(slug)
+        topology = found.topology.model_dump(mode="json")
+        return JSONResponse({**_agent(found), "topology": topology})
+
+    return routes
+
+
+def _agent(agent: Agent) -> dict[str, Any]:
+    return {
+        "slug": agent.slug,
+        "title": agent.title,
+        "description": agent.description,
+        "model": agent.model,
+    }

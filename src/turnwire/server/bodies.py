@@ -1,0 +1,173 @@
+"""What clients send: read within bounds, parsed strictly, told exactly what is wrong."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
+
+from fastapi import Request
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
+
+from turnwire.errors import InvalidRequest, RequestInvalid, RequestTooLarge
+from turnwire.ids import IDENTIFIER, PauseId
+from turnwire.server.problems import invalid
+from turnwire.work import Message
+
+M = TypeVar("M", bound=BaseModel)
+
+MAX_BODY: Final = 1_048_576
+MAX_MESSAGE: Final = 100_000
+"""Characters in one message; what an agent accepts of it is its policy's to say."""
+MAX_MESSAGES: Final = 200
+
+
+def _clean(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("contains the character U+0000")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is not text") from None
+    return text
+
+
+def _identifier(text: str) -> str:
+    if not IDENTIFIER.fullmatch(text):
+        raise ValueError("is not an id: letters, digits, - and _, at most 128")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+Identifier = Annotated[str, AfterValidator(_identifier)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SentMessage(_Body):
+    """One message of the request."""
+
+    role: Literal["user", "assistant"]
+    content: Text
+
+
+class ChatRequest(_Body):
+    """The body of ``POST /chat``.
+
+    With a ``thread_id`` the conversation's own history is the authority: only the user messages
+    at the end of ``messages`` are new, and earlier ones are not read.
+    """
+
+    messages: Annotated[list[SentMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+    locale: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
+    thread_id: Identifier | None = None
+    agent: Identifier | None = None
+    model: Annotated[str, Field(max_length=200)] | None = None
+    if_busy: Literal["reject", "enqueue", "interrupt"] | None = None
+
+    @model_validator(mode="after")
+    def _ends_with_a_question(self) -> "ChatRequest":
+        if self.messages[-1].role != "user":
+            raise ValueError("messages: the last one has to be the user's")
+        if not any(each.content.strip() for each in self.new_messages):
+            raise ValueError("messages: the user's message is empty")
+        return self
+
+    @property
+    def new_messages(self) -> list[SentMessage]:
+        """The user messages after the last answer."""
+        new: list[SentMessage] = []
+        for each in reversed(self.messages):
+            if each.role != "user":
+                break
+            new.append(each)
+        return new[::-1]
+
+    def turn_messages(self) -> tuple[Message, ...]:
+        """Return what the turn begins with."""
+        sent = self.messages if self.thread_id is None else self.new_messages
+        return tuple(Message(role=each.role, content=each.content) for each in sent)
+
+
+class ReviewAnswer(_Body):
+    """The body of ``POST /chat/resume`` from a reviewer."""
+
+    thread_id: Identifier
+    decision: Literal["approve", "edit", "reject"]
+    edited_text: Text | None = None
+
+    @model_validator(mode="after")
+    def _an_edit_has_a_text(self) -> "ReviewAnswer":
+        if self.decision == "edit" and not (self.edited_text or "").strip():
+            raise ValueError("edited_text: an edit needs the new text")
+        if self.decision != "edit" and self.edited_text is not None:
+            raise ValueError("edited_text: only an edit takes a text")
+        return self
+
+
+class InputAnswer(_Body):
+    """The body of ``POST /chat/resume`` that answers a graph's own interrupts."""
+
+    thread_id: Identifier
+    answers: Annotated[dict[PauseId, JsonValue], Field(min_length=1, max_length=100)]
+
+
+async def read_json(request: Request) -> tuple[Any, str]:
+    """Return the request's JSON and a hash of its bytes.
+
+    Raises:
+        RequestTooLarge: the body is over :data:`MAX_BODY`.
+        InvalidRequest: it is not JSON in UTF-8.
+    """
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > MAX_BODY:
+            raise RequestTooLarge(f"The body is over its limit of {MAX_BODY} bytes.")
+    try:
+        data = json.loads(raw.decode(), parse_constant=_not_json)
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise InvalidRequest("The body is not JSON in UTF-8.") from None
+    return data, hashlib.sha256(raw).hexdigest()
+
+
+def parse(model: type[M], data: object) -> M:
+    """Return ``data`` as ``model``, or raise what is wrong with it, path by path."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def parse_chat(data: object) -> ChatRequest:
+    """Return a chat request; a message that is too long is refused as too large."""
+    body = parse(ChatRequest, data)
+    if any(len(each.content) > MAX_MESSAGE for each in body.messages):
+        raise RequestTooLarge(f"A message is over its limit of {MAX_MESSAGE} characters.")
+    return body
+
+
+def idempotency_key(request: Request) -> str | None:
+    """Return the request's ``Idempotency-Key``.
+
+    Raises:
+        RequestInvalid: it is empty, too long or not printable ASCII.
+    """
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not (0 < len(key) <= 255 and key.isascii() and key.isprintable()):
+        raise RequestInvalid(("Idempotency-Key", "has to be 1 to 255 printable ASCII characters"))
+    return key
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,154 @@
+"""Conversations: history, re-attaching, stopping, erasing."""
+
+import re
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from turnwire.errors import RequestInvalid
+from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId, is_identifier
+from turnwire.server.access import Access
+from turnwire.server.negotiation import wants_tokens
+from turnwire.server.stream import Streams
+from turnwire.server.turns import Followed, Turns
+from turnwire.storage.base import ConversationRecord, TurnRecord
+from turnwire.wires.base import Wire
+from turnwire.wires.execution import Execution, iso
+
+_NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+
+def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
+    """Return the routes of conversations and their turns."""
+    routes = APIRouter(prefix="/conversations", tags=["conversations"])
+
+    @routes.get("")
+    async def conversations(request: Request) -> Response:
+        """The caller's conversations, newest first."""
+        principal = await access.require(request, "chat")
+        records = await turns.store.conversations(principal.id)
+        return JSONResponse({"conversations": [_conversation(each) for each in records]})
+
+    @routes.get("/{conversation_id}")
+    async def conversation(request: Request, conversation_id: str) -> Response:
+        """One conversation with its turns, oldest first."""
+        principal = await access.require(request, "chat")
+        record = await turns.owned(principal, _conversation_id(conversation_id))
+        found = await turns.store.turns(record.conversation_id)
+        return JSONResponse({**_conversation(record), "turns": [_turn(each) for each in found]})
+
+    @routes.delete("/{conversation_id}", status_code=204)
+    async def erase(request: Request, conversation_id: str) -> Response:
+        """Delete a conversation: turns, events, pauses and checkpoints."""
+        principal = await access.require(request, "chat")
+        await turns.erase(principal, _conversation_id(conversation_id))
+        return Response(status_code=204)
+
+    @routes.post("/{conversation_id}/cancel")
+    async def cancel(request: Request, conversation_id: str) -> Response:
+        """Stop the turn that runs or waits; says truthfully whether there was one."""
+        principal = await access.require(request, "chat")
+        stopped = await turns.cancel(principal, _conversation_id(conversation_id))
+        if stopped is None:
+            return JSONResponse({"cancelled": False})
+        was = stopped.finish_reason == "cancelled"
+        return JSONResponse({"cancelled": was, "turn": _turn(stopped)})
+
+    @routes.get("/{conversation_id}/turns/{turn_id}")
+    async def turn(request: Request, conversation_id: str, turn_id: str) -> Response:
+        """One turn, with its whole answer."""
+        principal = await access.require(request, "chat")
+        found = await turns.owned_turn(
+            principal, _conversation_id(conversation_id), TurnId(turn_id)
+        )
+        return JSONResponse(_turn(found))
+
+    @routes.get("/{conversation_id}/turns/{turn_id}/events")
+    async def events(request: Request, conversation_id: str, turn_id: str) -> Response:
+        """Re-attach to a turn: what came after `Last-Event-ID` or `?after=`, then live."""
+        principal = await access.require(request, "chat")
+        found = await turns.readable_turn(
+            principal, _conversation_id(conversation_id), TurnId(turn_id)
+        )
+        after = _position(request, found)
+        followed = Followed(turn_id=found.turn_id, after=after, run_id=None)
+        return streams.sse(followed, await _wire(request, turns, found, after))
+
+    return routes
+
+
+async def _wire(request: Request, turns: Turns, turn: TurnRecord, after: Seq) -> Wire:
+    """Return the wire that the query names, as it stands after ``after``."""
+    name = request.query_params.get("wire", "execution")
+    if name != "execution":
+        raise RequestInvalid(("wire", "is not one of: execution"))
+    wire = Execution(tokens=wants_tokens(request))
+    # A wire carries state (the run's start, citations), so it hears what the client has heard.
+    if after > BEGINNING:
+        for each in await turns.store.read(turn.turn_id):
+            if each.seq <= after:
+                wire.say(each)
+    return wire
+
+
+def _position(request: Request, turn: TurnRecord) -> Seq:
+    """Return after which event the client wants to hear.
+
+    Raises:
+        RequestInvalid: the id is malformed, of another turn, or from the future.
+    """
+    header = request.headers.get("last-event-id")
+    if header is not None:
+        of_turn, _, number = header.rpartition(".")
+        if of_turn != turn.turn_id or not _NUMBER.fullmatch(number):
+            raise RequestInvalid(("Last-Event-ID", "is not the id of an event of this turn"))
+        return _known(int(number), turn, "Last-Event-ID")
+    number = request.query_params.get("after", "0")
+    if not _NUMBER.fullmatch(number):
+        raise RequestInvalid(("after", "has to be the number of an event, from 0"))
+    return _known(int(number), turn, "after")
+
+
+def _known(number: int, turn: TurnRecord, name: str) -> Seq:
+    if turn.phase == "running":
+        return Seq(number)
+    if number > turn.last_seq:
+        if turn.error_code == "stream_interrupted":
+            # A crash took events that this client saw; what it needs to hear is the ending.
+            return Seq(turn.last_seq - 1)
+        raise RequestInvalid((name, f"is after the turn's last event, {turn.last_seq}"))
+    return Seq(number)
+
+
+def _conversation_id(text: str) -> ConversationId:
+    # A name of another form belongs to nobody, so it is answered as any unknown one.
+    return ConversationId(text if is_identifier(text) else "")
+
+
+def _conversation(record: ConversationRecord) -> dict[str, Any]:
+    return {
+        "conversation_id": record.conversation_id,
+        "agent": record.agent,
+        "created_at": iso(record.created_ms),
+        "updated_at": iso(record.updated_ms),
+        "turn_count": record.turns,
+    }
+
+
+def _turn(record: TurnRecord) -> dict[str, Any]:
+    return {
+        "turn_id": record.turn_id,
+        "trace_id": record.trace_id,
+        "status": record.phase,
+        "question": "\n\n".join(each.content for each in record.messages if each.role == "user"),
+        "content": record.content,
+        "citations": [each.model_dump(mode="json") for each in record.citations],
+        "finish_reason": record.finish_reason,
+        "error_code": record.error_code,
+        "partial": record.phase == "failed" or record.finish_reason == "cancelled",
+        "locale": record.locale,
+        "last_seq": record.last_seq,
+        "created_at": iso(record.created_ms),
+        "updated_at": iso(record.updated_ms),
+    }

@@ -1,0 +1,88 @@
+"""``POST /chat`` and ``POST /chat/resume``: the execution wire, as JSON or as a stream."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from turnwire.errors import RequestInvalid
+from turnwire.ids import ConversationId
+from turnwire.server.access import Access
+from turnwire.server.bodies import (
+    ChatRequest,
+    InputAnswer,
+    ReviewAnswer,
+    idempotency_key,
+    parse,
+    parse_chat,
+    read_json,
+)
+from turnwire.server.negotiation import locale, wants_stream, wants_tokens
+from turnwire.server.openapi import answers_with, takes
+from turnwire.server.stream import Streams
+from turnwire.server.turns import Followed, NewTurn, Turns
+from turnwire.wires.execution import ChatResponse, Execution
+
+
+def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
+    """Return the routes of the execution wire."""
+    routes = APIRouter(tags=["execution wire"])
+
+    async def answer(followed: Followed, request: Request) -> Response:
+        if wants_stream(request):
+            return streams.sse(followed, Execution(tokens=wants_tokens(request)))
+        return await streams.json(followed, request)
+
+    @routes.post("/chat", **takes(ChatRequest), **answers_with(ChatResponse))
+    async def chat(request: Request) -> Response:
+        """Begin a turn. Answers JSON, or `text/event-stream` where `Accept` asks for it."""
+        data, body_hash = await read_json(request)
+        principal = await access.require(request, "chat")
+        body = parse_chat(data)
+        new = NewTurn(
+            principal=principal,
+            messages=body.turn_messages(),
+            conversation_id=ConversationId(body.thread_id) if body.thread_id else None,
+            agent=body.agent,
+            locale=locale(body.locale, request),
+            model=body.model,
+            if_busy=body.if_busy or turns.policy.if_busy,
+            body_hash=body_hash,
+            idempotency_key=idempotency_key(request),
+        )
+        return await answer(await turns.begin(new), request)
+
+    @routes.post("/chat/resume", **takes(ReviewAnswer, InputAnswer), **answers_with(ChatResponse))
+    async def resume(request: Request) -> Response:
+        """Go on with a paused turn: a reviewer's decision, or answers to a graph's questions."""
+        data, _ = await read_json(request)
+        if _is_review(data):
+            reviewer = await access.require(request, "review")
+            decided = parse(ReviewAnswer, data)
+            followed = await turns.resume_review(
+                reviewer,
+                ConversationId(decided.thread_id),
+                decided.decision,
+                decided.edited_text,
+            )
+        else:
+            principal = await access.require(request, "chat")
+            given = parse(InputAnswer, data)
+            followed = await turns.resume_inputs(
+                principal, ConversationId(given.thread_id), given.answers
+            )
+        return await answer(followed, request)
+
+    return routes
+
+
+def _is_review(data: object) -> bool:
+    if not isinstance(data, Mapping):
+        raise RequestInvalid(("body", "has to be an object"))
+    keys = cast("Mapping[str, Any]", data).keys()
+    if "decision" in keys and "answers" in keys:
+        raise RequestInvalid(("body", "takes `decision` or `answers`, not both"))
+    if not keys & {"decision", "answers"}:
+        raise RequestInvalid(("body", "needs `decision` (a reviewer) or `answers`"))
+    return "decision" in keys

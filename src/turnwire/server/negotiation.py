@@ -1,0 +1,51 @@
+"""What the client would like: a stream or JSON, tokens or not, which language."""
+
+from typing import Final
+
+from fastapi import Request
+
+DEFAULT_LOCALE: Final = "en"
+
+
+def wants_stream(request: Request) -> bool:
+    """Whether ``Accept`` names ``text/event-stream``; any other gets JSON (contracts, section 5)."""
+    return any(
+        kind == "text/event-stream" and weight > 0
+        for kind, weight in _weighted(request.headers.get("accept", ""))
+    )
+
+
+def wants_tokens(request: Request) -> bool:
+    """Whether the query asks for ``token`` frames."""
+    return request.query_params.get("tokens", "").lower() in ("true", "1")
+
+
+def locale(chosen: str | None, request: Request) -> str:
+    """Return the turn's language: the body's, else the first of ``Accept-Language``."""
+    if chosen is not None:
+        return chosen
+    named = [
+        (weight, tag)
+        for tag, weight in _weighted(request.headers.get("accept-language", ""))
+        if tag != "*" and weight > 0
+    ]
+    named.sort(key=lambda each: -each[0])
+    best = named[0][1] if named else DEFAULT_LOCALE
+    return best if best.replace("-", "").isalnum() and best.isascii() else DEFAULT_LOCALE
+
+
+def _weighted(header: str) -> list[tuple[str, float]]:
+    """Return the values of a header with their ``q`` (RFC 9110, section 12.4.2)."""
+    found: list[tuple[str, float]] = []
+    for part in header[:1000].split(","):
+        value, *parameters = (each.strip().lower() for each in part.split(";"))
+        weight = 1.0
+        for each in parameters:
+            if each.startswith("q="):
+                try:
+                    weight = float(each[2:])
+                except ValueError:
+                    weight = 0.0
+        if value:
+            found.append((value, weight))
+    return found

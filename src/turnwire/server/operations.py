@@ -1,0 +1,31 @@
+"""For operators: is the process alive, and can it take a turn?"""
+
+from fastapi import APIRouter
+from starlette.responses import JSONResponse, Response
+
+from turnwire.engine.supervisor import Supervisor
+from turnwire.errors import StorageUnavailable
+from turnwire.storage.base import Store
+
+
+def router(store: Store, supervisor: Supervisor) -> APIRouter:
+    """Return the routes of health; they are open to everybody and tell nothing else."""
+    routes = APIRouter(tags=["operations"])
+
+    @routes.get("/healthz")
+    async def healthz() -> Response:
+        """Alive."""
+        return JSONResponse({"status": "ok"})
+
+    @routes.get("/readyz")
+    async def readyz() -> Response:
+        """Ready for turns; 503 while draining or without a store."""
+        if supervisor.draining.is_set():
+            return JSONResponse({"status": "draining"}, status_code=503)
+        try:
+            await store.check()
+        except StorageUnavailable:
+            return JSONResponse({"status": "storage_unavailable"}, status_code=503)
+        return JSONResponse({"status": "ready"})
+
+    return routes

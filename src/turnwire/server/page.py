@@ -1,0 +1,52 @@
+"""The page at ``/``, and the one-time link that lets its owner in on loopback."""
+
+import secrets
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from turnwire.admission.api_keys import digest
+from turnwire.clock import Now
+from turnwire.errors import InvalidApiKey
+from turnwire.server.access import COOKIE, COOKIE_SECONDS
+from turnwire.storage.base import KeyStore
+
+_FILES: Final = Path(__file__).parent.parent / "web"
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
+        "form-action 'self'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+
+
+def mount(app: FastAPI, store: KeyStore, *, now: Now) -> None:
+    """Serve the page on ``app``; only for a server that listens on loopback."""
+    routes = APIRouter(include_in_schema=False)
+
+    for file in _FILES.iterdir():
+        path = "/" if file.name == "index.html" else f"/{file.name}"
+        routes.add_api_route(path, partial(FileResponse, file, headers=_HEADERS))
+
+    @routes.get("/open")
+    async def enter(request: Request, code: str = "") -> Response:
+        if not await store.take_secret("link", digest(code), now=now()):
+            raise InvalidApiKey(
+                "This link was used or has expired; `turnwire link` prints a new one."
+            )
+        cookie = secrets.token_urlsafe(32)
+        expires = now() + COOKIE_SECONDS * 1000
+        await store.add_secret("cookie", digest(cookie), expires_ms=expires)
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(
+            COOKIE, cookie, max_age=COOKIE_SECONDS, httponly=True, samesite="strict"
+        )
+        return response
+
+    app.include_router(routes)

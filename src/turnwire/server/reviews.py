@@ -1,0 +1,31 @@
+"""The review queue."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from turnwire.server.access import Access
+from turnwire.server.turns import Turns
+from turnwire.wires.execution import review
+
+
+def router(access: Access, turns: Turns) -> APIRouter:
+    """Return the routes of the review queue."""
+    routes = APIRouter(prefix="/reviews", tags=["reviews"])
+
+    @routes.get("")
+    async def reviews(request: Request) -> Response:
+        """Drafts that wait for a reviewer, newest first; decide with `POST /chat/resume`."""
+        await access.require(request, "review")
+        waiting = await turns.waiting_reviews()
+        shown = [
+            review(
+                each.pause,
+                thread_id=each.conversation_id,
+                turn_id=each.turn_id,
+                draft=each.draft,
+            )
+            for each in waiting
+        ]
+        return JSONResponse({"reviews": [each.model_dump(mode="json") for each in shown]})
+
+    return routes

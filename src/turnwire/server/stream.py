@@ -1,0 +1,96 @@
+"""Write a turn to a client: live and replay are the same code."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final, cast
+
+from fastapi import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from turnwire.engine.supervisor import Supervisor
+from turnwire.errors import TURN_FAILURES, StreamInterrupted
+from turnwire.events import Envelope, TurnFailed
+from turnwire.server.problems import failure, request_id
+from turnwire.server.turns import Followed
+from turnwire.storage.base import EventLog
+from turnwire.wires.base import Wire
+from turnwire.wires.execution import Execution
+from turnwire.wires.framings.sse import CONTENT_TYPE, HEADERS, KEEP_ALIVE, frames
+
+_BURST: Final = 16
+"""Writes of a stream that leave at once; later ones wait for each other."""
+_LOOK_SECONDS: Final = 1.0
+"""How often a request for JSON looks whether its client is still there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPolicy:
+    """How a stream is written."""
+
+    heartbeat_seconds: float = 15.0
+    pace_seconds: float = 0.005
+    """Frames that come faster than this leave together in one write."""
+
+
+class Streams:
+    """Answers requests with turns."""
+
+    def __init__(self, log: EventLog, supervisor: Supervisor, policy: StreamPolicy) -> None:
+        self._log = log
+        self._supervisor = supervisor
+        self._policy = policy
+
+    def sse(self, followed: Followed, wire: Wire) -> Response:
+        """Return the turn as server-sent events; the head leaves before any model is called."""
+        return StreamingResponse(
+            self._frames(followed, wire), media_type=CONTENT_TYPE, headers=HEADERS
+        )
+
+    async def json(self, followed: Followed, request: Request) -> Response:
+        """Return the turn's answer in one piece, or its failure as a status."""
+        wire = Execution()
+        last: Envelope | None = None
+        async for batch in self._follow(followed, _LOOK_SECONDS):
+            if not batch and await request.is_disconnected():
+                break
+            for last in batch:
+                wire.say(last)
+        if last is None:
+            raise StreamInterrupted("the turn's log is gone")
+        if isinstance(last.event, TurnFailed):
+            status = TURN_FAILURES.get(last.event.code, StreamInterrupted).status
+            return failure(last.event, status, request_id(request))
+        response = wire.response(last).model_dump(mode="json", exclude_none=True)
+        return JSONResponse(response)
+
+    async def _frames(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
+        time = asyncio.get_running_loop().time
+        pace, writes, written = self._policy.pace_seconds, 0, 0.0
+        async with aclosing(self._follow(followed, self._policy.heartbeat_seconds)) as batches:
+            async for batch in batches:
+                messages = [message for each in batch for message in wire.say(each)]
+                if messages:
+                    yield frames(messages)
+                elif not batch:
+                    yield KEEP_ALIVE
+                writes += 1
+                if writes > _BURST:
+                    spare = written + pace - time()
+                    if spare > 0:
+                        await asyncio.sleep(spare)
+                written = time()
+
+    async def _follow(
+        self, followed: Followed, patience: float
+    ) -> AsyncGenerator[Sequence[Envelope], None]:
+        """Yield the turn's envelopes while the supervisor knows that somebody listens."""
+        log = self._log.follow(
+            followed.turn_id, after=followed.after, patience=patience, run_id=followed.run_id
+        )
+        batches = cast("AsyncGenerator[Sequence[Envelope], None]", log)
+        with self._supervisor.watching(followed.turn_id):
+            async with aclosing(batches):
+                async for batch in batches:
+                    yield batch

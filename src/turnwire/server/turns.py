@@ -1,0 +1,352 @@
+"""Begin a turn, go on with it, stop it: facts are gathered, a pure function decides, it is done."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from turnwire.admission.decide import (
+    Ask,
+    Begin,
+    IfBusy,
+    Interrupt,
+    Join,
+    WaitFor,
+    admit,
+    answer_inputs,
+    answer_review,
+)
+from turnwire.admission.principal import Principal
+from turnwire.clock import Now
+from turnwire.engine.agent import Agent
+from turnwire.engine.supervisor import Supervisor
+from turnwire.engine.turn import Turn
+from turnwire.errors import NotFound, RequestInvalid, ResumeUnavailable, TurnInProgress
+from turnwire.events import Envelope, TurnStarted
+from turnwire.ids import (
+    BEGINNING,
+    ConversationId,
+    PauseId,
+    RunId,
+    Seq,
+    TurnId,
+    new_id,
+    new_trace_id,
+)
+from turnwire.storage.base import (
+    Answer,
+    Conflict,
+    ConversationFacts,
+    ConversationRecord,
+    Opening,
+    PauseRecord,
+    Store,
+    TurnRecord,
+)
+from turnwire.work import Message, Unsettled, Work
+
+_ATTEMPTS: Final = 20
+"""How often facts may change under a decision before the conversation counts as busy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTurn:
+    """A request for a turn, parsed."""
+
+    principal: Principal
+    messages: tuple[Message, ...]
+    conversation_id: ConversationId | None
+    agent: str | None
+    locale: str
+    model: str | None
+    if_busy: IfBusy
+    body_hash: str
+    idempotency_key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What the client is to hear: a turn after a number, to the end of a run if one is named."""
+
+    turn_id: TurnId
+    after: Seq
+    run_id: RunId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPolicy:
+    """How busy conversations are treated."""
+
+    if_busy: IfBusy = "reject"
+    enqueue_seconds: float = 60.0
+    """How long a request waits for a busy conversation under ``enqueue``."""
+
+
+class Turns:
+    """The use cases; what they decide stands in :mod:`turnwire.admission.decide`."""
+
+    def __init__(
+        self,
+        store: Store,
+        supervisor: Supervisor,
+        agents: Mapping[str, Agent],
+        *,
+        now: Now,
+        policy: TurnPolicy,
+    ) -> None:
+        self.store = store
+        self.supervisor = supervisor
+        self.agents = agents
+        self.policy = policy
+        self._now = now
+        self._queues: dict[ConversationId, asyncio.Lock] = {}
+
+    def agent(self, slug: str | None) -> Agent:
+        """Return the agent, or the first one where none is named."""
+        if slug is None:
+            return next(iter(self.agents.values()))
+        if slug not in self.agents:
+            raise NotFound("There is no such agent.")
+        return self.agents[slug]
+
+    async def begin(self, new: NewTurn) -> Followed:
+        """Begin a turn, or join the one that the same request began before."""
+        agent = self.agent(new.agent)
+        if new.model not in (None, agent.model):
+            raise RequestInvalid(("model", f"this agent answers with {agent.model!r}"))
+        if new.if_busy != "enqueue" or new.conversation_id is None:
+            return await self._begin(agent, new)
+        # One at a time and in the order of arrival: a lock of asyncio's is fair.
+        lock = self._queues.setdefault(new.conversation_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout(self.policy.enqueue_seconds), lock:
+                return await self._begin(agent, new)
+        except TimeoutError:
+            raise TurnInProgress from None
+        finally:
+            if not lock.locked():
+                self._queues.pop(new.conversation_id, None)
+
+    async def resume_review(
+        self,
+        reviewer: Principal,
+        conversation_id: ConversationId,
+        decision: str,
+        edited_text: str | None,
+    ) -> Followed:
+        """Take a reviewer's decision and go on."""
+        pauses = await self.store.pauses(conversation_id)
+        review = answer_review(pauses, now=self._now())
+        value: dict[str, JsonValue] = {"decision": decision}
+        if edited_text is not None:
+            value["edited_text"] = edited_text
+        answer = Answer(pause_id=review.pause.pause_id, decision=decision, decided_by=reviewer.id)
+        return await self._resume(review, [answer], {review.pause.pause_id: value})
+
+    async def resume_inputs(
+        self,
+        principal: Principal,
+        conversation_id: ConversationId,
+        answers: Mapping[PauseId, JsonValue],
+    ) -> Followed:
+        """Take the owner's answers to a graph's own interrupts and go on."""
+        pauses = await self.store.pauses(conversation_id)
+        named = answer_inputs(principal.id, pauses, answers, now=self._now())
+        decided = [
+            Answer(pause_id=each.pause.pause_id, decision="answered", decided_by=principal.id)
+            for each in named
+        ]
+        return await self._resume(named[0], decided, answers)
+
+    async def waiting_reviews(self) -> list[PauseRecord]:
+        """Return the reviews that can be decided now, newest first."""
+        now = self._now()
+        return [
+            each
+            for each in await self.store.pauses(kind="review")
+            if each.pause.expires_ms is None or each.pause.expires_ms > now
+        ]
+
+    async def cancel(
+        self, principal: Principal, conversation_id: ConversationId
+    ) -> TurnRecord | None:
+        """Stop what the conversation does; return the turn that was stopped, if there was one."""
+        await self.owned(principal, conversation_id)
+        active = (await self.store.facts(principal.id, conversation_id, None)).active
+        if active is None:
+            return None
+        if not await self.supervisor.cancel(active.turn_id):
+            await self._drop(active)
+        return await self.store.turn(active.turn_id)
+
+    async def erase(self, principal: Principal, conversation_id: ConversationId) -> None:
+        """Delete the conversation, with all that the agent keeps of it."""
+        known = await self.owned(principal, conversation_id)
+        await self.cancel(principal, conversation_id)
+        if known.agent in self.agents:
+            await self.agents[known.agent].forget(conversation_id)
+        await self.store.erase(conversation_id)
+
+    async def owned(
+        self, principal: Principal, conversation_id: ConversationId
+    ) -> ConversationRecord:
+        """Return the caller's conversation; unknown and foreign are the same."""
+        known = await self.store.conversation(conversation_id)
+        if known is None or known.principal != principal.id:
+            raise NotFound("There is no such conversation.")
+        return known
+
+    async def owned_turn(
+        self, principal: Principal, conversation_id: ConversationId, turn_id: TurnId
+    ) -> TurnRecord:
+        """Return a turn of the caller's conversation."""
+        await self.owned(principal, conversation_id)
+        turn = await self.store.turn(turn_id)
+        if turn is None or turn.conversation_id != conversation_id:
+            raise NotFound("There is no such turn.")
+        return turn
+
+    async def readable_turn(
+        self, principal: Principal, conversation_id: ConversationId, turn_id: TurnId
+    ) -> TurnRecord:
+        """Return a turn that the caller may follow: their own, or one that was put to reviewers."""
+        if "review" in principal.scopes:
+            reviewed = await self.store.pauses(conversation_id, kind="review")
+            turn = await self.store.turn(turn_id)
+            if turn and any(each.turn_id == turn_id for each in reviewed):
+                return turn
+        return await self.owned_turn(principal, conversation_id, turn_id)
+
+    async def _begin(self, agent: Agent, new: NewTurn) -> Followed:
+        ask = Ask(
+            principal=new.principal.id,
+            conversation_id=new.conversation_id,
+            agent=agent.slug,
+            if_busy=new.if_busy,
+            body_hash=new.body_hash,
+        )
+        for _ in range(_ATTEMPTS):
+            facts = await self.store.facts(
+                new.principal.id, new.conversation_id, new.idempotency_key
+            )
+            match admit(ask, facts):
+                case Join(turn):
+                    return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=None)
+                case WaitFor(turn):
+                    await self.supervisor.ended(turn.turn_id)
+                case Interrupt(turn):
+                    await self.supervisor.cancel(turn.turn_id)
+                case Begin(dropping):
+                    try:
+                        return await self._start(agent, new, facts, dropping)
+                    except Conflict:
+                        continue
+        raise TurnInProgress
+
+    async def _start(
+        self, agent: Agent, new: NewTurn, facts: ConversationFacts, dropping: TurnRecord | None
+    ) -> Followed:
+        self.supervisor.require_capacity()
+        at = self._now()
+        conversation_id = new.conversation_id or ConversationId(new_id("conv"))
+        turn = Turn(TurnId(new_id("trn")))
+        event = TurnStarted(
+            conversation_id=conversation_id,
+            agent=agent.slug,
+            model=agent.model,
+            locale=new.locale,
+            trace_id=new_trace_id(),
+            topology=agent.topology,
+        )
+        started = turn.begin(RunId(new_id("run")), event, at=at)
+        dropped = await self._dropped(dropping) if dropping else None
+        record = TurnRecord(
+            turn_id=turn.turn_id,
+            conversation_id=conversation_id,
+            principal=new.principal.id,
+            agent=agent.slug,
+            phase="running",
+            run_id=turn.run_id,
+            messages=new.messages,
+            locale=new.locale,
+            trace_id=event.trace_id,
+            created_ms=at,
+            updated_ms=at,
+            idempotency_key=new.idempotency_key,
+            body_hash=new.body_hash,
+        )
+        opening = Opening(
+            turn=record,
+            started=started,
+            earlier_turns=facts.conversation.turns if facts.conversation else None,
+            dropped=(dropped.turn_id, dropped.envelopes) if dropped else None,
+        )
+        unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
+        await self.supervisor.start(agent, opening, _work(record, unsettled))
+        return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=turn.run_id)
+
+    async def _resume(
+        self,
+        record: PauseRecord,
+        answers: Sequence[Answer],
+        values: Mapping[PauseId, JsonValue],
+    ) -> Followed:
+        self.supervisor.require_capacity()
+        turn_record = await self.store.turn(record.turn_id)
+        if turn_record is None or record.agent not in self.agents:
+            raise ResumeUnavailable
+        turn = await self.supervisor.restore(record.turn_id)
+        run_id = RunId(new_id("run"))
+        work = replace(_work(turn_record), answers=values, run_id=run_id, started_ms=self._now())
+        try:
+            started = await self.supervisor.resume(self.agents[record.agent], turn, answers, work)
+        except Conflict:
+            await self._retell(record, values)
+            raise ResumeUnavailable from None
+        return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
+
+    async def _retell(self, record: PauseRecord, values: Mapping[PauseId, JsonValue]) -> None:
+        """Somebody was faster: raise what the rules say now."""
+        pauses = await self.store.pauses(record.conversation_id)
+        if record.pause.kind == "review":
+            same = [each for each in pauses if each.pause.pause_id == record.pause.pause_id]
+            answer_review(same, now=self._now())
+        else:
+            answer_inputs(record.principal, pauses, values, now=self._now())
+
+    async def _drop(self, paused: TurnRecord) -> None:
+        dropped = await self._dropped(paused)
+        try:
+            await self.store.close_paused(dropped.turn_id, dropped.envelopes)
+        except Conflict:  # it went on or ended meanwhile
+            await self.supervisor.cancel(paused.turn_id)
+
+    async def _dropped(self, paused: TurnRecord) -> "_Dropped":
+        turn = await self.supervisor.restore(paused.turn_id)
+        envelopes = turn.drop(RunId(new_id("run")), at=self._now())
+        return _Dropped(turn_id=paused.turn_id, envelopes=envelopes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    turn_id: TurnId
+    envelopes: Sequence[Envelope]
+
+
+def _work(record: TurnRecord, unsettled: Sequence[TurnRecord] = ()) -> Work:
+    return Work(
+        turn_id=record.turn_id,
+        conversation_id=record.conversation_id,
+        run_id=record.run_id,
+        principal=record.principal,
+        locale=record.locale,
+        trace_id=record.trace_id,
+        started_ms=record.created_ms,
+        messages=record.messages,
+        unsettled=tuple(
+            Unsettled(turn_id=each.turn_id, messages=each.messages, content=each.content)
+            for each in unsettled
+        ),
+    )

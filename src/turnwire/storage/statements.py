@@ -1,0 +1,251 @@
+"""What the store does, as functions of one connection; each runs inside a transaction."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final
+
+from sqlalchemy import Connection, Table, and_, delete, func, insert, or_, select, update
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import IntegrityError
+
+from turnwire.events import Envelope, TurnPaused, pack, unpack
+from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId
+from turnwire.storage.base import (
+    Answer,
+    Conflict,
+    ConversationFacts,
+    ConversationRecord,
+    Opening,
+    PauseRecord,
+    TurnRecord,
+)
+from turnwire.storage.projection import changes, opened
+from turnwire.storage.rows import (
+    conversation_record,
+    new_turn_values,
+    pause_record,
+    pause_values,
+    turn_record,
+    turn_values,
+)
+from turnwire.storage.tables import CONVERSATIONS, EVENTS, PAUSES, TURNS
+
+ACTIVE: Final = ("running", "paused")
+_UNSETTLED: Final = 50
+"""Turns without an ending of the agent's own that are looked back at."""
+
+
+def read(db: Connection, turn_id: TurnId, after: Seq) -> list[Envelope]:
+    """Return the turn's envelopes after ``after``."""
+    rows = db.execute(
+        select(EVENTS.c.packed)
+        .where(EVENTS.c.turn_id == turn_id, EVENTS.c.last_seq > after)
+        .order_by(EVENTS.c.first_seq)
+    )
+    return [each for (packed,) in rows for each in unpack(turn_id, packed) if each.seq > after]
+
+
+def keep(db: Connection, batches: Sequence[Sequence[Envelope]]) -> None:
+    """Store envelopes; each batch belongs to one turn and becomes one row."""
+    rows = [
+        {
+            "turn_id": batch[0].turn_id,
+            "first_seq": batch[0].seq,
+            "last_seq": batch[-1].seq,
+            "packed": pack(batch),
+        }
+        for batch in batches
+    ]
+    if rows:
+        db.execute(insert(EVENTS), rows)
+
+
+def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:
+    """Store envelopes that begin or end a run, and what they change in the turn's row."""
+    turn_id = envelopes[0].turn_id
+    keep(db, (envelopes,))
+    changed = changes(envelopes, lambda: read(db, turn_id, BEGINNING))
+    db.execute(update(TURNS).where(TURNS.c.turn_id == turn_id).values(**turn_values(changed)))
+    if isinstance(envelopes[-1].event, TurnPaused):
+        record = turn(db, turn_id)
+        rows = [pause_values(each) for each in opened(record, envelopes)] if record else []
+        if rows:  # a question that waits on is announced again, and stays as first asked
+            db.execute(sqlite.insert(PAUSES).on_conflict_do_nothing(), rows)
+
+
+def facts(
+    db: Connection,
+    principal: str,
+    conversation_id: ConversationId | None,
+    idempotency_key: str | None,
+) -> ConversationFacts:
+    """Return what admission looks at."""
+    repeated = None
+    if idempotency_key is not None:
+        mine = and_(TURNS.c.principal == principal, TURNS.c.idempotency_key == idempotency_key)
+        found = db.execute(select(TURNS).where(mine)).mappings().first()
+        repeated = turn_record(found) if found else None
+    known = conversation(db, conversation_id) if conversation_id else None
+    if known is None:
+        return ConversationFacts(repeated=repeated)
+    recent = _recent(db, known.conversation_id)
+    return ConversationFacts(
+        conversation=known,
+        active=recent[0] if recent and recent[0].phase in ACTIVE else None,
+        unsettled=tuple(each for each in reversed(recent) if each.phase not in ACTIVE),
+        repeated=repeated,
+    )
+
+
+def _recent(db: Connection, conversation_id: ConversationId) -> list[TurnRecord]:
+    """Return the turns since the last that the agent itself completed, newest first."""
+    settled = select(func.coalesce(func.max(TURNS.c.position), 0)).where(
+        TURNS.c.conversation_id == conversation_id,
+        TURNS.c.phase == "completed",
+        TURNS.c.finish_reason != "cancelled",
+    )
+    rows = db.execute(
+        select(TURNS)
+        .where(
+            TURNS.c.conversation_id == conversation_id,
+            TURNS.c.position > settled.scalar_subquery(),
+        )
+        .order_by(TURNS.c.position.desc())
+        .limit(_UNSETTLED)
+    ).mappings()
+    return [turn_record(each) for each in rows]
+
+
+def begin(db: Connection, opening: Opening) -> None:
+    """Store a new turn with everything that goes with it, or raise ``Conflict``."""
+    new = opening.turn
+    if opening.dropped is not None:
+        close_paused(db, *opening.dropped)
+    if opening.earlier_turns is None:
+        record = ConversationRecord(
+            conversation_id=new.conversation_id,
+            principal=new.principal,
+            agent=new.agent,
+            created_ms=new.created_ms,
+            updated_ms=new.created_ms,
+            turns=1,
+        )
+        _insert(db, CONVERSATIONS, asdict(record))
+    else:
+        _one_row(
+            db.execute(
+                update(CONVERSATIONS)
+                .where(
+                    CONVERSATIONS.c.conversation_id == new.conversation_id,
+                    CONVERSATIONS.c.turns == opening.earlier_turns,
+                )
+                .values(turns=opening.earlier_turns + 1, updated_ms=new.created_ms)
+            ).rowcount
+        )
+    first = changes(opening.started, lambda: ())
+    _insert(db, TURNS, {**new_turn_values(new), **turn_values(first)})
+    keep(db, (opening.started,))
+
+
+def resume(
+    db: Connection,
+    turn_id: TurnId,
+    answers: Sequence[Answer],
+    started: Sequence[Envelope],
+    now: int,
+) -> None:
+    """Take answers and start the next run, or raise ``Conflict``."""
+    for each in answers:
+        _one_row(
+            db.execute(
+                update(PAUSES)
+                .where(
+                    PAUSES.c.pause_id == each.pause_id,
+                    PAUSES.c.turn_id == turn_id,
+                    PAUSES.c.phase == "open",
+                    or_(PAUSES.c.expires_ms.is_(None), PAUSES.c.expires_ms > now),
+                )
+                .values(phase="answered", decision=each.decision, decided_by=each.decided_by)
+            ).rowcount
+        )
+    _require_paused(db, turn_id)
+    settle(db, started)
+
+
+def close_paused(db: Connection, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
+    """End a paused turn, or raise ``Conflict``."""
+    _require_paused(db, turn_id)
+    mine = and_(PAUSES.c.turn_id == turn_id, PAUSES.c.phase == "open")
+    db.execute(update(PAUSES).where(mine).values(phase="dropped"))
+    settle(db, envelopes)
+
+
+def turn(db: Connection, turn_id: TurnId) -> TurnRecord | None:
+    """Return the turn."""
+    found = db.execute(select(TURNS).where(TURNS.c.turn_id == turn_id)).mappings().first()
+    return turn_record(found) if found else None
+
+
+def turns(db: Connection, conversation_id: ConversationId) -> list[TurnRecord]:
+    """Return a conversation's turns, oldest first."""
+    mine = select(TURNS).where(TURNS.c.conversation_id == conversation_id)
+    return [turn_record(each) for each in db.execute(mine.order_by(TURNS.c.position)).mappings()]
+
+
+def running(db: Connection) -> list[TurnRecord]:
+    """Return the turns that are stored as running."""
+    rows = db.execute(select(TURNS).where(TURNS.c.phase == "running")).mappings()
+    return [turn_record(each) for each in rows]
+
+
+def pauses(
+    db: Connection, conversation_id: ConversationId | None, kind: str | None
+) -> list[PauseRecord]:
+    """Return pauses, newest first."""
+    query = select(PAUSES).order_by(PAUSES.c.position.desc())
+    if conversation_id is not None:
+        query = query.where(PAUSES.c.conversation_id == conversation_id)
+    else:
+        query = query.where(PAUSES.c.phase == "open")
+    if kind is not None:
+        query = query.where(PAUSES.c.kind == kind)
+    return [pause_record(each) for each in db.execute(query).mappings()]
+
+
+def conversation(db: Connection, conversation_id: ConversationId) -> ConversationRecord | None:
+    """Return the conversation."""
+    query = select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == conversation_id)
+    found = db.execute(query).mappings().first()
+    return conversation_record(found) if found else None
+
+
+def conversations(db: Connection, principal: str) -> list[ConversationRecord]:
+    """Return a principal's conversations, newest first."""
+    mine = select(CONVERSATIONS).where(CONVERSATIONS.c.principal == principal)
+    rows = db.execute(mine.order_by(CONVERSATIONS.c.updated_ms.desc())).mappings()
+    return [conversation_record(each) for each in rows]
+
+
+def erase(db: Connection, conversation_id: ConversationId) -> None:
+    """Delete a conversation and everything that hangs on it."""
+    its_turns = select(TURNS.c.turn_id).where(TURNS.c.conversation_id == conversation_id)
+    db.execute(delete(EVENTS).where(EVENTS.c.turn_id.in_(its_turns)))
+    for table in (PAUSES, TURNS, CONVERSATIONS):
+        db.execute(delete(table).where(table.c.conversation_id == conversation_id))
+
+
+def _require_paused(db: Connection, turn_id: TurnId) -> None:
+    waits = and_(TURNS.c.turn_id == turn_id, TURNS.c.phase == "paused")
+    _one_row(db.execute(update(TURNS).where(waits).values(phase="running")).rowcount)
+
+
+def _insert(db: Connection, table: Table, values: dict[str, object]) -> None:
+    try:
+        db.execute(insert(table).values(**values))
+    except IntegrityError:
+        raise Conflict from None
+
+
+def _one_row(count: int) -> None:
+    if count != 1:
+        raise Conflict

@@ -1,0 +1,127 @@
+"""The tables, for SQLite and for PostgreSQL alike."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+VERSION: Final = 1
+"""Raised by every change of the tables."""
+
+METADATA: Final = MetaData()
+
+META: Final = Table(
+    "meta", METADATA, Column("name", String, primary_key=True), Column("value", String)
+)
+
+CONVERSATIONS: Final = Table(
+    "conversations",
+    METADATA,
+    Column("conversation_id", String, primary_key=True),
+    Column("principal", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Index("conversations_by_principal", "principal", "updated_ms"),
+)
+
+TURNS: Final = Table(
+    "turns",
+    METADATA,
+    Column("position", Integer, primary_key=True, autoincrement=True),
+    Column("turn_id", String, nullable=False, unique=True),
+    Column("conversation_id", String, nullable=False),
+    Column("principal", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("phase", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("messages", Text, nullable=False),
+    Column("locale", String, nullable=False),
+    Column("trace_id", String, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("idempotency_key", String),
+    Column("body_hash", String),
+    Column("last_seq", Integer, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("finish_reason", String),
+    Column("error_code", String),
+    Column("citations", Text, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    UniqueConstraint("principal", "idempotency_key"),
+    Index("turns_by_conversation", "conversation_id", "position"),
+    Index(
+        "one_active_turn",
+        "conversation_id",
+        unique=True,
+        sqlite_where=text("phase IN ('running', 'paused')"),
+        postgresql_where=text("phase IN ('running', 'paused')"),
+    ),
+    Index(
+        "turns_running",
+        "phase",
+        sqlite_where=text("phase = 'running'"),
+        postgresql_where=text("phase = 'running'"),
+    ),
+)
+
+EVENTS: Final = Table(
+    "events",
+    METADATA,
+    Column("turn_id", String, primary_key=True),
+    Column("first_seq", Integer, primary_key=True),
+    Column("last_seq", Integer, nullable=False),
+    Column("packed", Text, nullable=False),
+)
+"""Events that were flushed together are one row: a commit for each would cost twenty times more."""
+
+PAUSES: Final = Table(
+    "pauses",
+    METADATA,
+    Column("position", Integer, primary_key=True, autoincrement=True),
+    Column("pause_id", String, nullable=False, unique=True),
+    Column("turn_id", String, nullable=False),
+    Column("conversation_id", String, nullable=False),
+    Column("principal", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("pause", Text, nullable=False),
+    Column("draft", Text, nullable=False),
+    Column("expires_ms", BigInteger),
+    Column("phase", String, nullable=False),
+    Column("decision", String),
+    Column("decided_by", String),
+    Index("pauses_by_conversation", "conversation_id"),
+    Index("pauses_by_turn", "turn_id"),
+    Index("pauses_by_phase", "phase", "kind"),
+)
+
+KEYS: Final = Table(
+    "api_keys",
+    METADATA,
+    Column("key_id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("environment", String, nullable=False),
+    Column("scopes", String, nullable=False),
+    Column("secret_hash", String, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("revoked_ms", BigInteger),
+)
+
+SECRETS: Final = Table(
+    "secrets",
+    METADATA,
+    Column("kind", String, primary_key=True),
+    Column("secret_hash", String, primary_key=True),
+    Column("expires_ms", BigInteger, nullable=False),
+)

@@ -1,0 +1,46 @@
+"""What every wire is made of. All of it is pure: no await, no clock, no socket."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+
+import orjson
+
+from turnwire.events import Envelope
+
+
+class WireMessage(NamedTuple):
+    """One message in some client's words, not yet framed."""
+
+    id: str
+    name: str
+    data: str
+    """JSON in one line, without any character at which a careless reader breaks lines."""
+
+
+class Wire(Protocol):
+    """Says events in some client's words; one instance a stream."""
+
+    def say(self, envelope: Envelope, /) -> Iterable[WireMessage]:
+        """Return the messages, none or several, that say this event."""
+        ...
+
+
+# Python's str.splitlines and some clients break lines here; JSON and SSE do not.
+_BREAKS: Final = re.compile("[\u2028\u2029\u0085]")
+
+
+def to_json(value: object) -> str:
+    """Return ``value`` as JSON in one line; valid whatever the value holds.
+
+    NaN is ``null`` (RFC 8259 has no other word for it); the line separators U+2028, U+2029 and
+    U+0085 are escaped, so that a client that splits lines the Unicode way sees the same events.
+    """
+    try:
+        text = orjson.dumps(value).decode()
+    except TypeError:  # a lone surrogate, or an integer over 64 bits: rare, and slower
+        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    if text.isascii():
+        return text
+    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
