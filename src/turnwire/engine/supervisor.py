@@ -169,13 +169,15 @@ class Supervisor:
             await self._store.append(turn.fail(cause, error_id=error_id, at=self._now()))
         return len(lost)
 
-    def begin_drain(self) -> None:
-        """Start nothing new from now on."""
-        self.draining.set()
+    def drain_soon(self) -> None:
+        """Begin to drain, in a task of its own; to be called on the event loop."""
+        if not self.draining.is_set():
+            self.draining.set()
+            self._tasks.create_task(self.drain())
 
     async def drain(self) -> None:
-        """Let running turns end within the policy's time, then end them."""
-        self.begin_drain()
+        """Start nothing new; let running turns end within the policy's time, then end them."""
+        self.draining.set()
         try:
             async with asyncio.timeout(self._policy.drain_seconds):
                 await self._all_done()

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import Any, cast
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -48,16 +49,17 @@ class StrictSerializer(JsonPlusSerializer):
         return True
 
 
-def _members(value: object, path: str) -> Iterator[tuple[object, str]]:
+def _members(value: object, path: str) -> list[tuple[object, str]]:
     if isinstance(value, Mapping):
-        for key, each in cast("Mapping[object, object]", value).items():
-            yield each, f"{path}.{key}"
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        for n, each in enumerate(cast("Sequence[object]", value)):
-            yield each, f"{path}[{n}]"
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield getattr(value, name), f"{path}.{name}"
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield getattr(value, field.name), f"{path}.{field.name}"
+        items = cast("Mapping[object, object]", value).items()
+        return [(each, f"{path}.{key}") for key, each in items]
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        listed = cast("Sequence[object]", value)
+        return [(each, f"{path}[{n}]") for n, each in enumerate(listed)]
+    return [(getattr(value, name), f"{path}.{name}") for name in _fields(value)]
+
+
+def _fields(value: object) -> list[str]:
+    if isinstance(value, BaseModel):
+        return list(type(value).model_fields)
+    return [each.name for each in dataclasses.fields(value)] if is_dataclass(value) else []

@@ -44,8 +44,8 @@ class EmbeddedEncoder:
     It loads on first use (about a second, 150 MB) and once, however many threads ask.
     """
 
-    name: Final = "use-multilingual-v3"
-    dims: Final = 512
+    name = "use-multilingual-v3"
+    dims = 512
 
     def __init__(self) -> None:
         self._loading = threading.Lock()

@@ -8,7 +8,7 @@ DEFAULT_LOCALE: Final = "en"
 
 
 def wants_stream(request: Request) -> bool:
-    """Whether ``Accept`` names ``text/event-stream``; any other gets JSON (contracts, section 5)."""
+    """Whether ``Accept`` names ``text/event-stream``; any other gets JSON."""
     return any(
         kind == "text/event-stream" and weight > 0
         for kind, weight in _weighted(request.headers.get("accept", ""))

@@ -1,7 +1,7 @@
 """The page at ``/``, and the one-time link that lets its owner in on loopback."""
 
 import secrets
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -26,13 +26,20 @@ _HEADERS: Final = {
 }
 
 
+def _sends(file: Path) -> Callable[[], Response]:
+    def send() -> Response:
+        return FileResponse(file, headers=_HEADERS)
+
+    return send
+
+
 def mount(app: FastAPI, store: KeyStore, *, now: Now) -> None:
     """Serve the page on ``app``; only for a server that listens on loopback."""
     routes = APIRouter(include_in_schema=False)
 
     for file in _FILES.iterdir():
         path = "/" if file.name == "index.html" else f"/{file.name}"
-        routes.add_api_route(path, partial(FileResponse, file, headers=_HEADERS))
+        routes.add_api_route(path, _sends(file))
 
     @routes.get("/open")
     async def enter(request: Request, code: str = "") -> Response:

@@ -1,6 +1,15 @@
-"""A small bilingual library with questions, to measure and to test against."""
+"""A small bilingual library with questions, and an encoder that needs no weights."""
 
+import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
+import pytest
+
+from turnwire.retrieval.encoder import Encoder, Matrix, normalised
+from turnwire.retrieval.index import Index
+from turnwire.retrieval.words import content_words
 
 ENGLISH = """---
 title: Group Medical Cover
@@ -12,22 +21,26 @@ version: "1.10"
 
 ## Day-care procedures
 
-Day-care procedures such as cataract surgery, chemotherapy and dialysis are covered even though the
+Day-care procedures such as cataract surgery, chemotherapy and dialysis are covered even though
+the
 member is not admitted for a whole night. The procedure must appear on the list in form DC-204.
 
 ## Waiting periods
 
-Pre-existing diseases are covered after 24 months without a break. Maternity has a waiting period of
+Pre-existing diseases are covered after 24 months without a break. Maternity has a waiting period
+of
 nine months. Accidents are covered from the first day.
 
 ## Maternity
 
-Normal delivery is paid up to $3,000 and a caesarean section up to $5,000. Newborn babies are covered
+Normal delivery is paid up to $3,000 and a caesarean section up to $5,000. Newborn babies are
+covered
 from birth when they are registered within 30 days.
 
 ## Room rent
 
-The plan pays a single private room up to $200 a day. If the member chooses a more expensive room, the
+The plan pays a single private room up to $200 a day. If the member chooses a more expensive room,
+the
 difference and a proportional share of the other charges are paid by the member.
 
 ## Dental and vision
@@ -36,7 +49,8 @@ Routine dental check-ups and glasses are not covered. Dental surgery after an ac
 
 ## Exclusions
 
-Cosmetic surgery, experimental treatment, self-inflicted injury and injuries from professional sport
+Cosmetic surgery, experimental treatment, self-inflicted injury and injuries from professional
+sport
 are excluded.
 
 ## Ambulance
@@ -45,7 +59,8 @@ Road ambulance is paid up to $150 for each hospital stay. Air ambulance needs ap
 
 ## Mental health
 
-Up to twelve sessions a year with a psychologist or a psychiatrist are covered with a co-payment of 20%.
+Up to twelve sessions a year with a psychologist or a psychiatrist are covered with a co-payment
+of 20%.
 """
 
 CLAIMS = """---
@@ -56,32 +71,39 @@ locale: en
 
 ## Cashless hospital admission
 
-Show the member card at the insurance desk of a network hospital. For a planned admission the hospital
-asks for pre-authorisation at least 48 hours before. In an emergency it asks within 24 hours of admission.
+Show the member card at the insurance desk of a network hospital. For a planned admission the
+hospital
+asks for pre-authorisation at least 48 hours before. In an emergency it asks within 24 hours of
+admission.
 
 ## Reimbursement
 
-If you paid yourself, send the original bills, the discharge summary and prescriptions within 30 days of
+If you paid yourself, send the original bills, the discharge summary and prescriptions within 30
+days of
 leaving the hospital. The money arrives in your bank account within ten working days.
 
 ## Rejected claims
 
-If a claim was rejected, you may appeal in writing within 60 days. An independent doctor looks at the
+If a claim was rejected, you may appeal in writing within 60 days. An independent doctor looks at
+the
 case again and the decision is sent within three weeks.
 
 ## Adding a family member
 
-A husband, a wife or children up to 25 years of age can be added within 30 days of marriage or birth.
+A husband, a wife or children up to 25 years of age can be added within 30 days of marriage or
+birth.
 Parents can be added only at renewal.
 
 ## Lost card
 
-Report a lost member card in the app or by phone; a digital card is available at once and the plastic
+Report a lost member card in the app or by phone; a digital card is available at once and the
+plastic
 one arrives by post in a week.
 
 ## Leaving the company
 
-Cover ends on the last working day. Within 45 days a former employee may convert the group policy into an
+Cover ends on the last working day. Within 45 days a former employee may convert the group policy
+into an
 individual one without a new medical examination.
 """
 
@@ -94,12 +116,14 @@ date: 2024-11-15
 
 ## Equipaje
 
-Si la aerolínea pierde su equipaje, pagamos hasta 1.200 € por persona. Presente el parte de la aerolínea
+Si la aerolínea pierde su equipaje, pagamos hasta 1.200 € por persona. Presente el parte de la
+aerolínea
 (PIR) dentro de los siete días siguientes.
 
 ## Cancelación
 
-Reembolsamos los gastos de cancelación del viaje por enfermedad grave, fallecimiento de un familiar o
+Reembolsamos los gastos de cancelación del viaje por enfermedad grave, fallecimiento de un
+familiar o
 citación judicial. El cambio de planes no está cubierto.
 
 ## Retraso de vuelos
@@ -108,7 +132,8 @@ A partir de seis horas de retraso pagamos las comidas y el alojamiento hasta 150
 
 ## Deportes de aventura
 
-El esquí y el buceo hasta 30 metros están incluidos. El paracaidismo y el alpinismo están excluidos.
+El esquí y el buceo hasta 30 metros están incluidos. El paracaidismo y el alpinismo están
+excluidos.
 
 ## Asistencia en el extranjero
 
@@ -247,9 +272,51 @@ OFF_TOPIC = [
 ]
 
 
-def write_library(root: Path) -> Path:
-    """Write the library's three documents below ``root``."""
-    root.mkdir(parents=True, exist_ok=True)
+class HashingEncoder:
+    """Texts that share words are near; the same on every machine, in no time."""
+
+    def __init__(self, name: str = "hashing", dims: int = 64) -> None:
+        self.name = name
+        self.dims = dims
+
+    def encode(self, texts: Sequence[str], /) -> Matrix:
+        rows = np.zeros((len(texts), self.dims), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in content_words(text):
+                digest = hashlib.sha256(word.encode()).digest()
+                row[digest[0] % self.dims] += 1 if digest[1] % 2 else -1
+        return normalised(rows)
+
+
+@pytest.fixture
+def encoder() -> Encoder:
+    return HashingEncoder()
+
+
+@pytest.fixture
+def other_encoder() -> Encoder:
+    return HashingEncoder("other", 32)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    with Index(tmp_path / "data" / "index.db", patience=5) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("library")
     for name, text in (("cover.md", ENGLISH), ("claims.md", CLAIMS), ("viaje.md", TRAVEL)):
         (root / name).write_text(text, encoding="utf-8")
     return root
+
+
+@pytest.fixture(scope="session")
+def questions() -> list[tuple[str, str, str]]:
+    return QUESTIONS
+
+
+@pytest.fixture(scope="session")
+def off_topic() -> list[str]:
+    return OFF_TOPIC

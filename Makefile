@@ -1,0 +1,59 @@
+# Two commands need nothing prepared but Python 3.11 or newer: `make serve` and `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DOCS   ?=
+PORT   ?= 8000
+ARGS   ?=
+
+.PHONY: install serve test check bench format clean
+
+install: $(VENV)/.dev
+
+serve: $(VENV)/.runtime
+	@$(BIN)/turnwire serve --port $(PORT) $(if $(DOCS),--docs "$(DOCS)") $(ARGS)
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m tests.needs
+	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage report
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m docs.generate --check
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench.run $(ARGS)
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .turnwire
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("turnwire needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+# Both stamps also make the command line point at this checkout.
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/.runtime
+
+# Needs uv. Names no registry, so that the files work behind any mirror.
+.PHONY: lock
+LOCK := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --quiet
+lock:
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/runtime.txt
+	$(LOCK) pyproject.toml requirements/build.in --extra dev -o requirements/dev.txt

@@ -1,0 +1,258 @@
+"""Put the parts together: the only module that knows every concrete class."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import aiosqlite
+from fastapi import FastAPI
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from turnwire.admission.api_keys import KeyPolicy
+from turnwire.agents.guarded.graph import build, manifest
+from turnwire.agents.guarded.parts import GuardedParts
+from turnwire.clock import system_now
+from turnwire.corpora import shipped
+from turnwire.engine.agent import Agent
+from turnwire.engine.runner import Limits
+from turnwire.engine.supervisor import Supervisor, SupervisorPolicy
+from turnwire.graph.agent import Graph, GraphAgent
+from turnwire.graph.load import load
+from turnwire.graph.manifest import Manifest
+from turnwire.graph.serializer import StrictSerializer
+from turnwire.models.catalog import chat_model, model_name
+from turnwire.models.quoting import Quoting
+from turnwire.nodes.guardrails.policy import Policy, load_policy, shipped_policy
+from turnwire.retrieval.encoder import EmbeddedEncoder
+from turnwire.retrieval.index import Index
+from turnwire.retrieval.search import Found, Retriever
+from turnwire.retrieval.selection import RetrievalPolicy
+from turnwire.retrieval.splitter import sentences
+from turnwire.retrieval.words import content_words
+from turnwire.server import (
+    agents,
+    conversations,
+    execution,
+    operations,
+    page,
+    problems,
+    reviews,
+)
+from turnwire.server.access import Access, AccessPolicy
+from turnwire.server.stream import StreamPolicy, Streams
+from turnwire.server.turns import TurnPolicy, Turns
+from turnwire.settings import Settings
+from turnwire.storage.base import Store
+from turnwire.storage.memory import MemoryStore
+from turnwire.storage.sql import SqliteStore
+from turnwire.telemetry import LogReporter
+
+INDEX: Final = "index.db"
+
+
+def create(settings: Settings) -> FastAPI:
+    """Return the ASGI application that ``settings`` describe."""
+    keys = key_store(settings)
+    store = keys if settings.store == "sqlite" else MemoryStore()
+    reporter = LogReporter(messages=settings.environment == "development")
+    supervisor = Supervisor(
+        store, now=system_now, reporter=reporter, policy=_supervisor_policy(settings)
+    )
+    served: dict[str, Agent] = {}
+    turn_policy = TurnPolicy(if_busy=settings.if_busy)
+    turns = Turns(store, supervisor, served, now=system_now, policy=turn_policy)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            for each in {keys, store}:
+                await each.open()
+                stack.push_async_callback(each.close)
+            saver = await _saver(settings, stack)
+            for each in await asyncio.to_thread(_graphs, settings, stack):
+                agent = GraphAgent(
+                    each.graph,
+                    each.manifest,
+                    saver=saver,
+                    now=system_now,
+                    recursion_limit=settings.recursion_limit,
+                )
+                served[agent.slug] = agent
+            await stack.enter_async_context(supervisor)
+            await supervisor.recover()
+            with _drain_on_signal(supervisor):
+                yield
+
+    app = FastAPI(
+        title="turnwire",
+        version=version("turnwire"),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    access = Access(keys, access_policy(settings), now=system_now)
+    streams = Streams(
+        store,
+        supervisor,
+        StreamPolicy(
+            heartbeat_seconds=settings.heartbeat_seconds, pace_seconds=settings.pace_seconds
+        ),
+    )
+    app.include_router(operations.router(store, supervisor))
+    app.include_router(execution.router(access, turns, streams))
+    app.include_router(conversations.router(access, turns, streams))
+    app.include_router(reviews.router(access, turns))
+    app.include_router(agents.router(access, turns))
+    if settings.on_loopback:
+        page.mount(app, keys, now=system_now)
+    problems.install(app)
+    return app
+
+
+def key_store(settings: Settings) -> Store:
+    """Return the store in the data directory, not opened yet; keys are there in any case."""
+    return SqliteStore(settings.data_dir / "turnwire.db")
+
+
+def access_policy(settings: Settings) -> AccessPolicy:
+    """Return who is let in."""
+    environment = "live" if settings.environment == "production" else "test"
+    return AccessPolicy(
+        keys=KeyPolicy(prefix=settings.key_prefix, environment=environment),
+        cookies=settings.on_loopback,
+    )
+
+
+def corpora(settings: Settings) -> dict[str, Path]:
+    """Return what is answered from: the operator's documents, or what ships."""
+    return {"docs": settings.docs} if settings.docs is not None else shipped()
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    graph: Graph
+    manifest: Manifest
+
+
+class _OneCorpus:
+    """Searches one corpus of an index."""
+
+    def __init__(self, retriever: Retriever, corpus: str) -> None:
+        self._retriever = retriever
+        self._corpus = corpus
+
+    def search(self, query: str, *, locale: str | None = None) -> Found:
+        """Return the passages that may answer ``query``."""
+        return self._retriever.search(query, locale=locale, corpus=self._corpus)
+
+
+def _graphs(settings: Settings, stack: AsyncExitStack) -> list[_Served]:
+    """Build what is served; slow (models load), so it runs in a thread."""
+    if settings.agent is not None:
+        return [_Served(*load(settings.agent))]
+    encoder = EmbeddedEncoder()
+    encoder.encode(["warm"])
+    index = Index(settings.data_dir / INDEX)
+    stack.callback(index.close)
+    retriever = Retriever(index, encoder, RetrievalPolicy())
+    quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
+    served: list[_Served] = []
+    for corpus in corpora(settings):
+        parts = _parts(settings, corpus, retriever, quoting)
+        served.append(_Served(build(parts), manifest(parts)))
+    return served
+
+
+def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoting) -> GuardedParts:
+    slug, title, about = _ABOUT[corpus]
+    return GuardedParts(
+        policy=_policy(settings, corpus),
+        model=chat_model(
+            settings.model,
+            base_url=settings.model_base_url,
+            api_key=settings.model_api_key,
+            quoting=quoting,
+        ),
+        model_name=model_name(settings.model),
+        retriever=_OneCorpus(retriever, corpus),
+        hitl=settings.hitl,
+        review_expires_in=settings.review_expires_seconds,
+        slug=slug,
+        title=title,
+        description=about,
+    )
+
+
+_ABOUT: Final = {
+    "health": (
+        "guarded",
+        "Health information",
+        "Answers from synthetic health leaflets in English and Spanish; not medical advice.",
+    ),
+    "turnwire": ("turnwire-docs", "turnwire's docs", "Answers from turnwire's own documentation."),
+    "docs": ("guarded", "Your documents", "Answers from the documents that you gave."),
+}
+
+
+def _policy(settings: Settings, corpus: str) -> Policy:
+    if settings.policy is not None:
+        return load_policy(settings.policy)
+    return shipped_policy("health" if corpus == "health" else "docs")
+
+
+async def _saver(settings: Settings, stack: AsyncExitStack) -> BaseCheckpointSaver[Any]:
+    serializer = StrictSerializer()
+    if settings.store == "memory":
+        return InMemorySaver(serde=serializer)
+    path = settings.data_dir / "checkpoints.db"
+    connection = await stack.enter_async_context(aiosqlite.connect(path))
+    saver = AsyncSqliteSaver(connection, serde=serializer)
+    await saver.setup()
+    return saver
+
+
+def _supervisor_policy(settings: Settings) -> SupervisorPolicy:
+    return SupervisorPolicy(
+        limits=Limits(turn_seconds=settings.turn_seconds, node_seconds=settings.node_seconds),
+        max_turns=settings.max_turns,
+        disconnect_grace_seconds=settings.disconnect_grace_seconds,
+        drain_seconds=settings.drain_seconds,
+    )
+
+
+@contextmanager
+def _drain_on_signal(supervisor: Supervisor) -> Generator[None]:
+    """Begin to drain when the process is told to end, before the server closes its streams.
+
+    A server announces the shutdown to the application only when its open streams have ended,
+    which they do when their turns have.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before: dict[int, Any] = {}
+
+    def drain_then(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(supervisor.drain_soon)
+        earlier: Callable[[int, FrameType | None], Any] | int | None = before[number]
+        if callable(earlier):
+            earlier(number, frame)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before[number] = signal.getsignal(number)
+        signal.signal(number, drain_then)
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

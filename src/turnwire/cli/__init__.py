@@ -1,0 +1,3 @@
+"""The command line."""
+
+from turnwire.cli.main import main as main

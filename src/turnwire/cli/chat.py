@@ -1,0 +1,1 @@
+"""``turnwire chat``: a terminal client over the stream."""

@@ -1,0 +1,1 @@
+"""``turnwire doctor``: what is configured, reachable, missing, and what to do next."""

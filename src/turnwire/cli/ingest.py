@@ -1,0 +1,59 @@
+"""``turnwire ingest``: documents into the index."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from turnwire.app import INDEX
+from turnwire.cli.output import STDERR, AsJson, DataDir
+from turnwire.retrieval.encoder import EmbeddedEncoder
+from turnwire.retrieval.index import Index
+from turnwire.retrieval.ingest import IngestReport
+from turnwire.retrieval.ingest import Progress as Step
+from turnwire.retrieval.ingest import ingest as take_in
+from turnwire.settings import Settings, read
+
+
+def ingest(
+    path: Annotated[Path, typer.Argument(help="A folder, or one file.")],
+    corpus: Annotated[str, typer.Option(help="The corpus they belong to.")] = "docs",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a corpus what the files below PATH hold: new and changed ones are read, gone ones leave.
+
+    Markdown, HTML, text, PDF and DOCX. A server that runs sees the new index at its next search.
+
+    Example: turnwire ingest ./handbook
+    """
+    report = ingest_into(read(data_dir=data_dir), path, corpus)
+    if as_json:
+        typer.echo(json.dumps(asdict(report)))
+
+
+def ingest_into(settings: Settings, root: Path, corpus: str) -> IngestReport:
+    """Ingest with a progress bar, and say on the error stream what was done and skipped."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with (
+        Index(settings.data_dir / INDEX) as index,
+        Progress(*columns, console=STDERR, transient=True) as bar,
+    ):
+        task = bar.add_task(f"reading {corpus}", total=None)
+
+        def show(step: Step) -> None:
+            bar.update(task, completed=step.done, total=step.total)
+
+        report = take_in(root, corpus=corpus, index=index, encoder=EmbeddedEncoder(), progress=show)
+    for name, reason in report.skipped:
+        STDERR.print(f"skipped {name}: {reason}", markup=False, highlight=False)
+    if report.added or report.changed or report.removed:
+        STDERR.print(
+            f"{corpus}: {report.added} added, {report.changed} changed, {report.removed} removed, "
+            f"{report.unchanged} unchanged",
+            highlight=False,
+        )
+    return report

@@ -1,0 +1,34 @@
+"""``turnwire``: serve, chat, ingest, keys, link, doctor."""
+
+import sys
+
+import typer
+
+from turnwire.cli import ingest, keys, serve
+from turnwire.cli.output import STDERR
+from turnwire.errors import SetupError, TurnwireError
+
+app = typer.Typer(
+    name="turnwire",
+    help="Serve a LangGraph agent's turns.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("serve")(serve.serve)
+app.command("ingest")(ingest.ingest)
+app.command("link")(keys.link_command)
+app.add_typer(keys.app, name="keys")
+
+
+def main() -> None:
+    """Run the command line; exit with 0, 1 (failed) or 2 (wrong usage)."""
+    try:
+        app()
+    except SetupError as error:
+        STDERR.print(f"turnwire: {error}", markup=False, highlight=False)
+        sys.exit(2)
+    except TurnwireError as error:
+        STDERR.print(f"turnwire: {error}", markup=False, highlight=False)
+        sys.exit(1)

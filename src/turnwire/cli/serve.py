@@ -1,0 +1,107 @@
+"""``turnwire serve``."""
+
+import asyncio
+import gc
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from turnwire.app import corpora, create
+from turnwire.cli.ingest import ingest_into
+from turnwire.cli.keys import link, new_link
+from turnwire.cli.output import STDERR, STDOUT, DataDir
+from turnwire.errors import SetupError
+from turnwire.settings import Settings, read
+from turnwire.telemetry import log_to_stderr
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one. [8000]")] = None,
+    data_dir: DataDir = None,
+    docs: Annotated[Path | None, typer.Option(help="Answer from these documents.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Serve this graph: package.module:graph.")
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="error, warning, info or debug.")] = "info",
+) -> None:
+    """Serve turns over HTTP.
+
+    Example: turnwire serve --docs ./handbook --port 8080
+    """
+    settings = read(host=host, port=port, data_dir=data_dir, docs=docs, agent=agent)
+    log_to_stderr(log_level)
+    if settings.agent is None:
+        for corpus, root in corpora(settings).items():
+            ingest_into(settings, root, corpus)
+    code = asyncio.run(new_link(settings)) if settings.on_loopback else None
+    with _listen(settings) as listening:
+        address = _address(settings, listening)
+        server = _Server(
+            uvicorn.Config(
+                create(settings),
+                log_level=log_level,
+                access_log=False,
+                http="httptools",
+                timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
+                backlog=4096,
+            ),
+            ready=lambda: _tell(settings, address, code),
+        )
+        server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, which says when it listens and then leaves the collector little to do."""
+
+    def __init__(self, config: uvicorn.Config, *, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen."""
+        await super().startup(sockets)
+        if self.started:
+            _tune_collector()
+            self._ready()
+
+
+def _tune_collector() -> None:
+    # What was made at start-up stays; a full collection over it stalls every stream by 170 ms.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise SetupError(
+            f"can't listen on {settings.host}:{settings.port} ({error.strerror}); "
+            "choose another with --port"
+        ) from None
+    return listening
+
+
+def _address(settings: Settings, listening: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}"
+
+
+def _tell(settings: Settings, address: str, code: str | None) -> None:
+    STDERR.print(f"turnwire listens on {address}", highlight=False)
+    if code is None:
+        STDERR.print("Every route but health needs an API key: turnwire keys create --help")
+    else:
+        STDOUT.print(f"Open {link(address, code)}", highlight=False)

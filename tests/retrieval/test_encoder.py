@@ -1,0 +1,72 @@
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from turnwire.retrieval.encoder import EmbeddedEncoder, Matrix
+from turnwire.retrieval.index import Index
+from turnwire.retrieval.ingest import ingest
+from turnwire.retrieval.search import Retriever
+from turnwire.retrieval.selection import RetrievalPolicy
+
+
+@pytest.fixture(scope="module")
+def embedded() -> EmbeddedEncoder:
+    return EmbeddedEncoder()
+
+
+@pytest.fixture(scope="module")
+def retriever(
+    embedded: EmbeddedEncoder, library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Retriever]:
+    with Index(tmp_path_factory.mktemp("real") / "index.db") as index:
+        ingest(library, corpus="c", index=index, encoder=embedded)
+        yield Retriever(index, embedded, RetrievalPolicy())
+
+
+def test_vectors_are_float32_and_of_length_1(embedded: EmbeddedEncoder):
+    vectors = embedded.encode(["Hello.", "", "\x00", "\ud800", "a" * 200_000])
+    assert vectors.shape == (5, embedded.dims)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert embedded.encode([]).shape == (0, embedded.dims)
+
+
+def test_a_translation_is_nearer_than_another_sentence(embedded: EmbeddedEncoder):
+    dog, perro, bill = embedded.encode(["The dog sleeps.", "El perro duerme.", "Pay the bill."])
+    assert float(dog @ perro) > 0.7 > 0.3 > float(dog @ bill)
+
+
+def test_it_loads_once_however_many_threads_ask_first():
+    fresh = EmbeddedEncoder()
+    found: list[Matrix] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(fresh.encode(["same text"]))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(np.allclose(each, found[0], atol=1e-5) for each in found)
+
+
+@pytest.mark.parametrize(("asked", "locale"), [(0, "en"), (1, "es")])
+def test_questions_in_both_languages_find_their_passage(
+    retriever: Retriever, questions: list[tuple[str, str, str]], asked: int, locale: str
+):
+    first = kept = 0
+    for question in questions:
+        evidence = retriever.search(question[asked], locale=locale).evidence
+        has = [question[2].lower() in each.text.lower() for each in evidence]
+        first += has[:1] == [True]
+        kept += any(has)
+    assert first >= 16
+    assert kept >= 17
+
+
+def test_questions_about_something_else_find_nothing(retriever: Retriever, off_topic: list[str]):
+    found = [question for question in off_topic if retriever.search(question).evidence]
+    assert found == []
