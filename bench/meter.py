@@ -1,7 +1,7 @@
 """What a process and its children use, and where they may run."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import psutil
@@ -38,7 +38,7 @@ def busy_s(core: int) -> float:
 
 
 @contextmanager
-def on_core(core: int) -> Iterator[None]:
+def on_core(core: int) -> Generator[None, None, None]:
     """Start children on one core; where the system cannot pin or has one core, do nothing."""
     if not hasattr(os, "sched_setaffinity"):
         yield

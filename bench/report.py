@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from bench.scenarios import SCENARIOS, Load, Scenario
 from bench.serve import Row
@@ -63,7 +63,7 @@ def number(result: Result | None, path: str) -> float | None:
     for part in path.split("."):
         if not isinstance(value, Mapping):
             return None
-        value = value.get(part)
+        value = cast("Result", value).get(part)
     return float(value) if isinstance(value, int | float) else None
 
 
@@ -184,7 +184,7 @@ def _fairness(found: Medians) -> Iterable[Aim]:
 def report(found: Medians, *, only: Row | None = None) -> Iterable[str]:
     """Yield the lines of the whole report; with ``only``, of that row and without ratios."""
     for scenario in SCENARIOS:
-        rows = tuple(row for row in scenario.rows if only in (None, row))
+        rows: tuple[Row, ...] = tuple(row for row in scenario.rows if only in (None, row))
         if rows:
             yield from table(scenario, rows, found)
     if only is not None:

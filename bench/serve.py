@@ -16,7 +16,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,7 +183,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(setting: Setting) -> Iterator[Running]:
+def running(setting: Setting) -> Generator[Running, None, None]:
     """Run the server while the block does; :class:`NotMeasured` if it does not become ready."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=SCRATCH, prefix="data-") as scratch:

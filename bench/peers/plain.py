@@ -4,13 +4,13 @@ No numbering, no log, no re-attach, no sign-in; Python's default garbage collect
 """
 
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from bench.graphs import Graph, canned_model, chat_graph, idle_graph
+from bench.graphs import ChatState, Graph, canned_model, chat_graph, idle_graph
 
 CHAT: Final = chat_graph(canned_model())
 IDLE: Final = idle_graph()
@@ -20,7 +20,8 @@ app = FastAPI()
 
 async def frames(graph: Graph, body: dict[str, Any]) -> AsyncIterator[bytes]:
     """Yield one frame for each token of the answer."""
-    async for chunk, _metadata in graph.astream(body, stream_mode="messages"):
+    stream: AsyncIterator[Any] = graph.astream(cast("ChatState", body), stream_mode="messages")
+    async for chunk, _metadata in stream:
         if chunk.content:
             yield b"event: token\ndata: " + orjson.dumps({"text": chunk.content}) + b"\n\n"
 

@@ -85,7 +85,7 @@ def test_a_hash_inside_a_fence_is_no_heading_and_a_table_keeps_its_cells(tmp_pat
 
 
 def test_a_rule_between_paragraphs_is_not_front_matter(tmp_path: Path):
-    path = written(tmp_path / "my_notes-2.md", "---\nJust a line.\n---\nAnother line.\n")
+    path = written(tmp_path / "my_notes-2.md", "---\n\nJust a line.\n\n---\n\nAnother line.\n")
     document = load(path)
     assert document.title == "my notes 2"
     assert document.sections == (Section(None, None, "Just a line.\n\nAnother line."),)

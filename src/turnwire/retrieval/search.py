@@ -112,7 +112,7 @@ class Retriever:
                 nearness=float(nearness[place]),
                 cosine=float(cosines[place]),
                 overlap=_overlap(wanted, passage),
-                has_code=bool(named & codes(passage.text)),
+                has_code=bool(named and named & codes(passage.text)),
             )
             for place in map(int, best)
         ]

@@ -93,9 +93,11 @@ def _drop(
 ) -> Drop | None:
     if not _is_relevant(candidate, top, policy):
         return "floor"
+    if len(kept) >= policy.kept:
+        return "slice"
     if any(_is_same(candidate, other, policy) for other in kept):
         return "dedupe"
-    if len(kept) >= policy.kept or _count(candidate, kept) >= policy.per_document:
+    if _count(candidate, kept) >= policy.per_document:
         return "slice"
     if _length([*kept, candidate]) > policy.budget:
         return "budget"

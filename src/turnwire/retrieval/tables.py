@@ -23,6 +23,11 @@ Places = npt.NDArray[np.intp]
 _LAYOUT: Final = "1"
 _LEXICAL_HITS: Final = 200
 
+_WITHIN: Final = (
+    "AND rowid IN (SELECT p.row FROM passages p JOIN documents d ON d.id = p.document_id "
+    "WHERE d.corpus = ?)"
+)
+
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
@@ -159,12 +164,12 @@ def lexical(
     connection: sqlite3.Connection, expression: str, corpus: str | None
 ) -> list[tuple[int, float]]:
     """Return the best rows for an FTS5 expression with BM25, positive, the larger the better."""
-    # FTS5's bm25() is negative, the smaller the better; a heading's words weigh half as much again.
+    # FTS5's rank is negative, the smaller the better; a heading's words weigh half as much again.
+    within = "" if corpus is None else _WITHIN
     found = connection.execute(
-        "SELECT w.rowid, -bm25(words, 1.5, 1.0) AS score FROM words w "
-        "JOIN passages p ON p.row = w.rowid JOIN documents d ON d.id = p.document_id "
-        "WHERE words MATCH ? AND (? IS NULL OR d.corpus = ?) ORDER BY score DESC LIMIT ?",
-        (expression, corpus, corpus, _LEXICAL_HITS),
+        "SELECT rowid, -rank FROM words WHERE words MATCH ? AND rank MATCH 'bm25(1.5, 1.0)' "
+        f"{within} ORDER BY rank LIMIT ?",
+        (expression, *([] if corpus is None else [corpus]), _LEXICAL_HITS),
     )
     return [(int(row), float(score)) for row, score in found]
 

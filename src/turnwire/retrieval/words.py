@@ -9,6 +9,7 @@ MAX_TERMS: Final = 32
 """How many different words of a query are looked up."""
 
 _WORD: Final = re.compile(r"[^\W_]+", re.UNICODE)
+_ACCENT: Final = re.compile("[\u0300-\u036f]+")
 _CODE: Final = re.compile(r"[^\W_]+(?:[-_/.][^\W_]+)*", re.UNICODE)
 
 # Words that say how something is asked, not what about. Without accents, as folded() leaves them.
@@ -36,8 +37,9 @@ _STOP: Final = frozenset(_STOP_LISTED.split())
 
 def folded(text: str) -> str:
     """Return the text in lower case and without accents."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    if text.isascii():
+        return text.lower()
+    return _ACCENT.sub("", unicodedata.normalize("NFKD", text.casefold()))
 
 
 def terms(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from turnwire.events import (
     CitationAdded,
     Cost,
     Envelope,
+    GuardrailDecided,
     GuardrailDecision,
     NodeCompleted,
     NodeStarted,
@@ -177,6 +178,7 @@ class Execution:
         self._tokens = tokens
         self._started: TurnStarted | None = None
         self._citations: list[Citation] = []
+        self._decisions: list[GuardrailDecision] = []
 
     def say(self, envelope: Envelope, /) -> Iterable[WireMessage]:
         """Return the frame that says this event, or nothing."""
@@ -187,18 +189,12 @@ class Execution:
             case TurnStarted():
                 self._started = event
                 return (_message(envelope, "graph_topology", _topology(envelope, event)),)
-            case NodeStarted():
-                started = NodeStartedBody(
-                    node=event.node, run_id=envelope.run_id, ts_ms=envelope.ts_ms
-                )
-                return (_message(envelope, "node_started", started),)
-            case NodeCompleted():
-                done = NodeCompletedBody.model_validate(event.model_dump(exclude={"type"}))
-                return (_message(envelope, "node_completed", done),)
+            case NodeStarted() | NodeCompleted():
+                return (_node(envelope, event),)
             case TextReplaced():
                 return self._replaced(envelope, event)
-            case CitationAdded():
-                self._citations.append(event.citation)
+            case CitationAdded() | GuardrailDecided():
+                self._note(event)
                 return ()
             case TurnPaused() | TurnCompleted() | TurnFailed():
                 return (self._ending(envelope, event),)
@@ -227,11 +223,18 @@ class Execution:
             status=paused.status,
             content=event.draft,
             citations=tuple(self._citations),
+            guardrail_decisions=tuple(self._decisions),
             cost=Cost(model=started.model),
             finish_reason=f"awaiting_{event.pauses[0].kind}",
             review=paused.review,
             pauses=paused.pauses,
         )
+
+    def _note(self, event: CitationAdded | GuardrailDecided) -> None:
+        if isinstance(event, CitationAdded):
+            self._citations.append(event.citation)
+        else:
+            self._decisions.append(event.decision)
 
     def _token(self, envelope: Envelope, event: TextDelta) -> Iterable[WireMessage]:
         if not self._tokens:
@@ -325,6 +328,14 @@ def _topology(envelope: Envelope, event: TurnStarted) -> GraphTopology:
         edges=event.topology.edges,
         flags=event.topology.flags,
     )
+
+
+def _node(envelope: Envelope, event: NodeStarted | NodeCompleted) -> WireMessage:
+    if isinstance(event, NodeStarted):
+        started = NodeStartedBody(node=event.node, run_id=envelope.run_id, ts_ms=envelope.ts_ms)
+        return _message(envelope, "node_started", started)
+    done = NodeCompletedBody.model_validate(event.model_dump(exclude={"type"}))
+    return _message(envelope, "node_completed", done)
 
 
 def _fitting(response: ChatResponse) -> ChatResponse:
