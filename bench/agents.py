@@ -13,14 +13,13 @@ from bench.graphs import CannedModel, ChatState, Graph, canned_model, chat_graph
 from turnwire.graph.emit import speaker
 from turnwire.graph.manifest import Manifest
 
-MANIFEST: Final = Manifest(
+speaking_manifest: Final = Manifest(
     slug="speaking",
     title="The benchmark's speaking agent",
     model="canned",
     answer_node="speak",
     speaks=True,
 )
-"""Belongs to the graph that is named as its slug."""
 
 
 def speaking_graph(model: CannedModel) -> Graph:
@@ -37,7 +36,7 @@ def speaking_graph(model: CannedModel) -> Graph:
         return {"messages": [AIMessage("".join(said))]}
 
     builder: StateGraph[ChatState, Any, ChatState, ChatState] = StateGraph(ChatState)
-    builder.add_node(MANIFEST.answer_node or "speak", speak)
+    builder.add_node("speak", speak)
     builder.add_edge(START, "speak")
     builder.add_edge("speak", END)
     return builder.compile()

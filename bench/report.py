@@ -25,6 +25,7 @@ _BUSY_COLUMNS: Final = (
     ("errors", "errors", "{:.0f}"),
 )
 _IDLE_COLUMNS: Final = (
+    ("asked for", "asked", "{:,.0f}"),
     ("opened", "opened", "{:,.0f}"),
     ("still open", "still_open", "{:,.0f}"),
     ("KiB/stream", "kib_per_stream", "{:.1f}"),
@@ -181,8 +182,10 @@ def _fairness(found: Medians) -> Iterable[Aim]:
     yield _most("machine: most that others used of the server's core", others, OTHERS_BELOW)
 
 
-def report(found: Medians, *, only: Row | None = None) -> Iterable[str]:
+def report(found: Medians, *, quick: bool, only: Row | None = None) -> Iterable[str]:
     """Yield the lines of the whole report; with ``only``, of that row and without ratios."""
+    if quick:
+        yield "A quick run: once instead of three times, shorter, and a tenth of the idle streams."
     for scenario in SCENARIOS:
         rows: tuple[Row, ...] = tuple(row for row in scenario.rows if only in (None, row))
         if rows:

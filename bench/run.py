@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final, get_args
 
 from bench import meter
@@ -26,7 +27,6 @@ from bench.scenarios import BUSY, ONE, SCENARIOS, Load, Scenario
 from bench.serve import ROWS, SCRATCH, NotMeasured, Row, Running, running
 
 REPEATS: Final = 3
-LATEST: Final = SCRATCH / "latest.json"
 MEASURED_WITHIN_S: Final = 120.0
 LAST_START_S: Final = {False: 660.0, True: 105.0}
 """No measurement begins later than this after the run's start; by ``quick``."""
@@ -129,15 +129,20 @@ def main() -> int:
         for row, scenarios in plan:
             session.visit(row, scenarios)
     found = {key: medians(results) for key, results in session.found.items()}
-    for line in report(found, only=asked.only):
+    for line in report(found, quick=asked.quick, only=asked.only):
         print(line)
     for what, why in session.failed.items():
         print(f"NOT MEASURED {what}: {why}")
-    _keep(session, before, [asdict(aim) | {"verdict": aim.verdict} for aim in aims(found)])
+    # A partial run does not overwrite a whole one.
+    kind = f"only-{asked.only}" if asked.only else "quick" if asked.quick else "latest"
+    verdicts = [asdict(aim) | {"verdict": aim.verdict} for aim in aims(found)]
+    _keep(SCRATCH / f"{kind}.json", session, before, [] if asked.only else verdicts)
     return 1 if session.failed else 0
 
 
-def _keep(session: Session, before: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:
+def _keep(
+    to: Path, session: Session, before: dict[str, Any], verdicts: list[dict[str, Any]]
+) -> None:
     runs = [
         {"scenario": load, "row": row, "median": medians(results), "runs": results}
         for (load, row), results in session.found.items()
@@ -149,8 +154,8 @@ def _keep(session: Session, before: dict[str, Any], verdicts: list[dict[str, Any
         "measurements": runs,
         "not_measured": session.failed,
     }
-    LATEST.parent.mkdir(parents=True, exist_ok=True)
-    LATEST.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ STEADY: Final = Scenario(
 )
 IDLE: Final = Scenario(
     name="idle",
-    title="5,000 idle streams",
+    title="idle streams",
     rows=("limit", "plain", "speaking", "durable"),
     streams=5_000,
     quick_streams=500,

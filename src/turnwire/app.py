@@ -98,6 +98,7 @@ def create(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     access = Access(keys, access_policy(settings), now=system_now)
     streams = Streams(

@@ -1,11 +1,13 @@
 """The decisions themselves, from facts already gathered: pure, and tested as such."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
+from jsonschema.exceptions import ValidationError as SchemaViolation
 from pydantic import JsonValue
 
 from turnwire.errors import (
@@ -158,6 +160,11 @@ def _mismatches(record: PauseRecord, value: JsonValue) -> list[tuple[str, str]]:
     except SchemaError:
         return []  # the graph's own schema is not one; the graph judges the answer itself
     return [
-        (error.json_path.removeprefix("$"), error.message)
+        (error.json_path.removeprefix("$"), _reason(error))
         for error in Draft202012Validator(schema).iter_errors(value)
     ]
+
+
+def _reason(error: SchemaViolation) -> str:
+    """Return what the schema asks for, never the value: it may be anybody's secret, or huge."""
+    return f"has to pass {error.validator!r}: {json.dumps(error.validator_value)[:200]}"

@@ -1,1 +1,160 @@
 """``turnwire chat``: a terminal client over the stream."""
+
+import importlib
+import json
+import sys
+from collections.abc import Generator
+from contextlib import closing, suppress
+from typing import Annotated, Any, Final, Literal
+
+import typer
+
+from turnwire.cli.answers import answer_to, ask
+from turnwire.cli.output import AsJson, note
+from turnwire.cli.reattach import Frame, Refused, ServerAway
+from turnwire.cli.stream_client import StreamClient
+from turnwire.cli.transcript import Transcript
+from turnwire.errors import SetupError, TurnwireError
+
+_KEY: Final = "turnwire keys create --name me --scope chat --scope review"
+
+
+def chat(  # noqa: PLR0913 - options
+    message: Annotated[str | None, typer.Argument(help="One question; none: a prompt.")] = None,
+    url: Annotated[str, typer.Option(help="The server's address.")] = "http://127.0.0.1:8000",
+    key: Annotated[
+        str | None, typer.Option(envvar="TURNWIRE_API_KEY", help="Your API key.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent's slug. [the first one]")] = None,
+    locale: Annotated[Literal["en", "es"] | None, typer.Option(help="The turn's language.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Go on with this conversation.")] = None,
+    nodes: Annotated[bool, typer.Option(help="Show what each node did.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Talk with an agent: one turn with MESSAGE, else a prompt that Ctrl-D ends.
+
+    Ctrl-C stops an answer. With --json, only the final ChatResponse is printed.
+
+    Example: turnwire chat --agent guarded "What helps against a fever?"
+    """
+    if not key:
+        raise SetupError(
+            f"chat needs an API key. Make one with\n  {_KEY}\n"
+            "and give it with --key or in the variable TURNWIRE_API_KEY."
+        )
+    asked = {"agent": agent, "locale": locale, "thread_id": thread}
+    with StreamClient(url, key.strip()) as client:
+        talk = Talk(client, asked, nodes=nodes, as_json=as_json)
+        if message is None:
+            talk.go_on()
+        elif not talk.turn(message):
+            raise typer.Exit(1)
+
+
+class Talk:
+    """One conversation, turn by turn."""
+
+    def __init__(
+        self, client: StreamClient, asked: dict[str, str | None], *, nodes: bool, as_json: bool
+    ) -> None:
+        self._client = client
+        self._asked = asked
+        self._nodes = nodes
+        self._as_json = as_json
+
+    def go_on(self) -> None:
+        """Take turns until the person has no more to say."""
+        if sys.stdin.isatty():
+            # Gives `input` its line editing; Windows has none, and needs none.
+            with suppress(ImportError):
+                importlib.import_module("readline")
+        note("Ctrl-D ends, Ctrl-C stops an answer.")
+        while True:
+            try:
+                said = ask("> ")
+            except KeyboardInterrupt:
+                note("")
+                continue
+            if said is None:
+                break
+            if said.strip():
+                self.turn(said)
+        if self._asked["thread_id"]:
+            note(f"\nTo go on later: turnwire chat --thread {self._asked['thread_id']}")
+
+    def turn(self, message: str) -> bool:
+        """Take one turn; return whether it went well."""
+        try:
+            self._know_agent()
+            if self._as_json:
+                self._print(message)
+                return True
+            return self._show(message)
+        except KeyboardInterrupt:
+            self._cancel()
+        except (Refused, ServerAway) as error:
+            _complain(error)
+        return False
+
+    def _know_agent(self) -> None:
+        """A conversation belongs to one agent: go on with that one, unless another is named."""
+        if self._asked["thread_id"] and not self._asked["agent"]:
+            self._asked["agent"] = self._client.agent_of(self._asked["thread_id"])
+
+    def _body(self, message: str) -> dict[str, Any]:
+        given = {name: value for name, value in self._asked.items() if value is not None}
+        return {"messages": [{"role": "user", "content": message}], **given}
+
+    def _print(self, message: str) -> None:
+        response = self._client.answer(self._body(message))
+        self._asked["thread_id"] = str(response.get("thread_id"))
+        typer.echo(json.dumps(response))
+
+    def _show(self, message: str) -> bool:
+        transcript = Transcript(nodes=self._nodes)
+        try:
+            last = self._follow(self._client.begin(self._body(message)), transcript)
+            while last.name == "paused":
+                answer = answer_to(last.body, may_review=self._client.may_review)
+                if answer is None:
+                    note("The turn keeps waiting.")
+                    return True
+                last = self._resume(answer, last, transcript)
+        finally:
+            transcript.break_line()
+        return last.name == "turn_completed"
+
+    def _resume(self, answer: dict[str, Any], paused: Frame, transcript: Transcript) -> Frame:
+        """Return how the next run ended; or the same pause, where the answer was not valid."""
+        try:
+            return self._follow(self._client.resume(answer, paused=paused), transcript)
+        except Refused as refused:
+            if refused.reason != "validation_error":
+                raise
+            _complain(refused)
+            return paused
+
+    def _follow(self, frames: Generator[Frame], transcript: Transcript) -> Frame:
+        last: Frame | None = None
+        with closing(frames):
+            for last in frames:
+                if last.name == "graph_topology":
+                    self._asked["thread_id"] = str(last.body["thread_id"])
+                transcript.show(last)
+        if last is None:
+            raise ServerAway("the server closed an empty stream")
+        return last
+
+    def _cancel(self) -> None:
+        """Stop the turn, so that no further token is paid for."""
+        stopped = False
+        if self._asked["thread_id"]:
+            with suppress(Refused, ServerAway):
+                stopped = self._client.cancel(self._asked["thread_id"])
+        note("Stopped." if stopped else "Left; the server stops the turn if it still runs.")
+
+
+def _complain(error: TurnwireError) -> None:
+    note(f"turnwire: {error}", "red")
+    if isinstance(error, Refused) and error.answered == 401:
+        note(f"Make a key on the server's machine: {_KEY}")

@@ -1,1 +1,216 @@
 """``turnwire doctor``: what is configured, reachable, missing, and what to do next."""
+
+import json
+import re
+import socket
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import httpx
+import typer
+from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
+from rich.table import Table
+
+from turnwire.cli import stored
+from turnwire.cli.check import Check, Status
+from turnwire.cli.output import STDOUT, AsJson, DataDir, literal
+from turnwire.errors import SetupError
+from turnwire.models.catalog import chat_model
+from turnwire.models.quoting import NAME as QUOTING
+from turnwire.nodes.guardrails.policy import load_policy, shipped_policy
+from turnwire.settings import Settings, read
+
+_PYTHON: Final = (3, 11)
+_REACH_SECONDS: Final = 3.0
+_COLOURS: Final[dict[Status, str]] = {
+    "ok": "green",
+    "warning": "yellow",
+    "missing": "red",
+    "broken": "red",
+}
+_USER: Final = re.compile(r"(?<=://)[^/\s]*@")
+"""Name and password in a URL."""
+
+
+def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Look at everything turnwire needs, and say what to do about what is missing.
+
+    Exits with 1 if something is missing or broken. Calls no model and changes nothing.
+
+    Example: turnwire doctor --data-dir .turnwire
+    """
+    checks = examine(data_dir)
+    failed = any(each.fails for each in checks)
+    if as_json:
+        typer.echo(json.dumps({"ok": not failed, "checks": [asdict(each) for each in checks]}))
+    else:
+        _print(checks)
+    if failed:
+        raise typer.Exit(1)
+
+
+def examine(data_dir: Path | None) -> list[Check]:
+    """Return what each check found."""
+    try:
+        settings = read(data_dir=data_dir)
+    except (SetupError, tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
+        step = "correct the TURNWIRE_ variable or the line in turnwire.toml"
+        return [_python(), Check("settings", "broken", str(error), step)]
+    checks: dict[str, Callable[[Settings], Check]] = {
+        "settings": _settings,
+        "data directory": stored.data_directory,
+        "turnwire.db": stored.turns_db,
+        "checkpoints.db": stored.checkpoints_db,
+        "index.db": stored.index_db,
+        "model": _model,
+        "policy": _policy,
+        "API keys": stored.api_keys,
+        "server": _server,
+    }
+    return [_python(), *(_tried(name, check, settings) for name, check in checks.items())]
+
+
+def _tried(name: str, check: Callable[[Settings], Check], settings: Settings) -> Check:
+    try:
+        return check(settings)
+    except Exception as error:  # the other checks are still worth something
+        # Not its text: nobody knows what stands in it.
+        return Check(name, "broken", f"the check itself failed: {type(error).__name__}")
+
+
+def _print(checks: Sequence[Check]) -> None:
+    table = Table("", "check", "found", box=None, pad_edge=False)
+    for each in checks:
+        found = each.found if each.next_step is None else f"{each.found}\n→ {each.next_step}"
+        status = literal(each.status, _COLOURS[each.status])
+        table.add_row(status, literal(each.name), literal(found))
+    STDOUT.print(table, soft_wrap=False)
+
+
+def _python() -> Check:
+    found = sys.version.split()[0]
+    if sys.version_info < _PYTHON:
+        return Check("python", "broken", found, "install Python 3.11 or newer")
+    return Check("python", "ok", found)
+
+
+def _settings(settings: Settings) -> Check:
+    given = ", ".join(
+        f"{name} = {_shown(settings, name)}" for name in sorted(settings.model_fields_set)
+    )
+    file = "turnwire.toml" if Path("turnwire.toml").is_file() else "no turnwire.toml"
+    return Check("settings", "ok", f"{file}; {given or 'nothing is set, all by default'}")
+
+
+def _shown(settings: Settings, name: str) -> str:
+    if not Settings.model_fields[name].repr:
+        return "(hidden)"
+    return _public(str(getattr(settings, name)))
+
+
+def _public(text: str) -> str:
+    """Return a setting without what may be secret where it is a URL: user, password, query."""
+    return _without_user(text.split("?", 1)[0] if "://" in text else text)
+
+
+def _without_user(text: str) -> str:
+    return _USER.sub("", text)
+
+
+def _model(settings: Settings) -> Check:
+    if settings.agent is not None:
+        return Check("model", "ok", "not used: you serve a graph of your own")
+    try:
+        model = chat_model(
+            settings.model, base_url=settings.model_base_url, api_key=settings.model_api_key
+        )
+    except SetupError as error:
+        step = "set TURNWIRE_MODEL and TURNWIRE_MODEL_API_KEY, or use the model 'quoting'"
+        return Check("model", "broken", _complaint(error, settings), step)
+    if settings.model == QUOTING:
+        return Check("model", "ok", f"{QUOTING}: offline, quotes the evidence")
+    address = settings.model_base_url or _provider(model)
+    if address is None:
+        return Check("model", "ok", f"{settings.model}; the provider's own address, not tried")
+    shown = f"{settings.model} at {_public(address)}"
+    try:
+        # Without a key and a prompt: any answer, also a 401, says that somebody is there.
+        httpx.head(httpx.URL(address).copy_with(userinfo=b""), timeout=_REACH_SECONDS)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        step = "check TURNWIRE_MODEL_BASE_URL and the network"
+        return Check("model", "broken", f"{shown}: {type(error).__name__}", step)
+    return Check("model", "ok", f"{shown}, reachable")
+
+
+def _provider(model: BaseChatModel) -> str | None:
+    """Return the address that a provider's package calls, where it tells."""
+    client = getattr(model, "root_client", None)
+    for holder, name in ((client, "base_url"), (model, "anthropic_api_url"), (model, "base_url")):
+        address = getattr(holder, name, None)
+        if isinstance(address, str | httpx.URL) and str(address):
+            return str(address)
+    return None
+
+
+def _complaint(error: SetupError, settings: Settings) -> str:
+    """Return what is wrong with the model, without what pydantic shows of its input."""
+    if isinstance(error.__cause__, ValidationError):
+        found = [
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.__cause__.errors()
+        ]
+        text = f"the model '{settings.model}' can't be used: {'; '.join(found)}"
+    else:
+        text = str(error).split("\n", 1)[0]
+    if settings.model_api_key:
+        text = text.replace(settings.model_api_key, "(hidden)")
+    return _without_user(text)
+
+
+def _policy(settings: Settings) -> Check:
+    if settings.agent is not None:
+        return Check("policy", "ok", "not used: you serve a graph of your own")
+    try:
+        if settings.policy is not None:
+            found = f"{settings.policy} ({load_policy(settings.policy).name})"
+        else:
+            found = ", ".join(shipped_policy(each).name for each in ("health", "docs"))
+            found = f"{found} (shipped)"
+    except SetupError as error:
+        return Check("policy", "broken", str(error), "correct the file at the line that is named")
+    return Check("policy", "ok", found)
+
+
+def _server(settings: Settings) -> Check:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    where = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    if settings.port == 0:
+        return Check("server", "ok", "takes a free port when it starts")
+    try:
+        answer = httpx.get(f"{where}/readyz", timeout=_REACH_SECONDS, trust_env=False)
+        state = answer.json()["status"]
+    except httpx.ConnectError:
+        return _port(settings)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+        found = f"something that is not turnwire answers at {where}"
+        return Check("server", "broken", found, "choose another port with --port")
+    if answer.status_code == 200:
+        return Check("server", "ok", f"{where} is {state}")
+    return Check("server", "warning", f"{where} is {state}", "look at the server's log")
+
+
+def _port(settings: Settings) -> Check:
+    where = f"{settings.host}:{settings.port}"
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            found = f"no server, and {where} can't be listened on: {error.strerror}"
+            return Check("server", "broken", found, "choose another with --host and --port")
+    return Check("server", "warning", f"not running; {where} is free", "turnwire serve")

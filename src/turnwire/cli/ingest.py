@@ -21,6 +21,7 @@ from turnwire.settings import Settings, read
 def ingest(
     path: Annotated[Path, typer.Argument(help="A folder, or one file.")],
     corpus: Annotated[str, typer.Option(help="The corpus they belong to.")] = "docs",
+    reset: Annotated[bool, typer.Option(help="Empty the whole index first.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -30,12 +31,14 @@ def ingest(
 
     Example: turnwire ingest ./handbook
     """
-    report = ingest_into(read(data_dir=data_dir), path, corpus)
+    report = ingest_into(read(data_dir=data_dir), path, corpus, reset=reset)
     if as_json:
         typer.echo(json.dumps(asdict(report)))
 
 
-def ingest_into(settings: Settings, root: Path, corpus: str) -> IngestReport:
+def ingest_into(
+    settings: Settings, root: Path, corpus: str, *, reset: bool = False
+) -> IngestReport:
     """Ingest with a progress bar, and say on the error stream what was done and skipped."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with (
@@ -47,7 +50,9 @@ def ingest_into(settings: Settings, root: Path, corpus: str) -> IngestReport:
         def show(step: Step) -> None:
             bar.update(task, completed=step.done, total=step.total)
 
-        report = take_in(root, corpus=corpus, index=index, encoder=EmbeddedEncoder(), progress=show)
+        report = take_in(
+            root, corpus=corpus, index=index, encoder=EmbeddedEncoder(), progress=show, reset=reset
+        )
     for name, reason in report.skipped:
         STDERR.print(f"skipped {name}: {reason}", markup=False, highlight=False)
     if report.added or report.changed or report.removed:

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from turnwire.cli import ingest, keys, serve
+from turnwire.cli import chat, doctor, ingest, keys, serve
 from turnwire.cli.output import STDERR
 from turnwire.errors import SetupError, TurnwireError
 
@@ -17,6 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("serve")(serve.serve)
+app.command("chat")(chat.chat)
+app.command("doctor")(doctor.doctor)
 app.command("ingest")(ingest.ingest)
 app.command("link")(keys.link_command)
 app.add_typer(keys.app, name="keys")

@@ -15,6 +15,7 @@ from turnwire.cli.ingest import ingest_into
 from turnwire.cli.keys import link, new_link
 from turnwire.cli.output import STDERR, STDOUT, DataDir
 from turnwire.errors import SetupError
+from turnwire.graph.load import load
 from turnwire.settings import Settings, read
 from turnwire.telemetry import log_to_stderr
 
@@ -37,7 +38,9 @@ def serve(
     """
     settings = read(host=host, port=port, data_dir=data_dir, docs=docs, agent=agent)
     log_to_stderr(log_level)
-    if settings.agent is None:
+    if settings.agent is not None:
+        load(settings.agent)  # a mistake is told before anything starts
+    else:
         for corpus, root in corpora(settings).items():
             ingest_into(settings, root, corpus)
     code = asyncio.run(new_link(settings)) if settings.on_loopback else None

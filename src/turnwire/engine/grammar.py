@@ -83,13 +83,15 @@ class Order:
     Parallel copies of one node are counted, not named: each start wants one completion.
     """
 
-    __slots__ = ("nodes", "said", "state", "tools")
+    __slots__ = ("_waiting", "nodes", "said", "state", "tools")
 
     def __init__(self) -> None:
         self.state = TurnState.NEW
         self.nodes: Counter[str] = Counter()
         self.tools: dict[str, str] = {}
         self.said = False
+        self._waiting: tuple[Counter[str], dict[str, str]] = Counter(), {}
+        """What was open when the turn paused last."""
 
     def follow(self, event: Event) -> None:
         """Take the next event, or raise :class:`IllegalTransition` and change nothing."""
@@ -110,6 +112,12 @@ class Order:
             case _:
                 pass
         self.state = after
+
+    def reopen(self) -> None:
+        """Take the ending of the latest run back, so that another can be given."""
+        if self.state is TurnState.PAUSED:
+            self.nodes, self.tools = self._waiting
+        self.state = TurnState.RUNNING
 
     def _follow_node(self, event: NodeStarted | NodeCompleted) -> None:
         if isinstance(event, NodeStarted):
@@ -135,7 +143,7 @@ class Order:
     def _follow_ending(self, event: TurnPaused | TurnCompleted | TurnFailed) -> None:
         if isinstance(event, TurnPaused):
             # What waits at the pause is started anew by the run that goes on.
-            self.nodes.clear()
-            self.tools.clear()
+            self._waiting = self.nodes, self.tools
+            self.nodes, self.tools = Counter(), {}
         elif self.tools or +self.nodes:
             raise IllegalTransition(f"{event.type!r} while something is open")

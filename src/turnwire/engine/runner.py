@@ -46,6 +46,12 @@ class Run:
         self.turn = turn
         self.draining = False
         """Set before the task is cancelled, where the worker and not a person ends the run."""
+        self.stopped = False
+        """Set before the task is cancelled: an agent that swallows that is not heard any more."""
+        self.storing = False
+        """Whether the ending is being stored, which nothing may cut short."""
+        self._unseen: Sequence[Envelope] = ()
+        """Numbered and refused by the log: the ending has to tell them."""
         self._log = log
         self._now = now
         self._reporter = reporter
@@ -82,20 +88,29 @@ class Run:
         ends = loop.time() + limits.turn_seconds
         turn, log, now = self.turn, self._log, self._now
         async with asyncio.timeout_at(ends) as limit, aclosing(agent.work(work)) as batches:
-            open_nodes = 0
+            oldest: int | None = None
             async for batch in batches:
+                if limit.expired():  # and the agent swallowed the cancellation
+                    raise TimeoutError
                 envelopes = self._receive(batch, now())
                 if self.is_over:
+                    limit.reschedule(None)
                     await self._write(envelopes)
+                    limit.reschedule(ends)
                     return
-                await log.append(envelopes)
-                if len(turn.open_since) != open_nodes:
-                    open_nodes = len(turn.open_since)
+                try:
+                    await log.append(envelopes)
+                except Exception:
+                    self._unseen = envelopes
+                    raise
+                since = next(iter(turn.open_since.values()), None)
+                if since != oldest:
+                    oldest = since
                     limit.reschedule(self._deadline(ends, loop.time(), limits))
         raise StreamInterrupted("the agent stopped without an ending")
 
     def _receive(self, batch: Sequence[Event], at: int) -> list[Envelope]:
-        if self.is_over:  # stopped by force while the agent would not let go
+        if self.stopped or self.is_over:  # and the agent does not let go
             raise asyncio.CancelledError
         return self.turn.receive(batch, at=at)
 
@@ -111,13 +126,18 @@ class Run:
             return
         error_id = new_id("err")
         self._reporter.failed(cause, error_id=error_id, turn_id=self.turn.turn_id)
-        await self._write(self.turn.fail(error, error_id=error_id, at=self._now()))
+        failed = self.turn.fail(error, error_id=error_id, at=self._now())
+        await self._write([*self._unseen, *failed])
 
     async def _write(self, ending: list[Envelope]) -> None:
         """Store an ending, then show it; one that can't be stored is shown as a failure."""
+        self.storing = True
         try:
             await self._log.append(ending)
-        except StorageUnavailable as error:
+        except Exception as error:  # whatever is wrong with the store, followers need an ending
+            broken = error if isinstance(error, StorageUnavailable) else StorageUnavailable()
             error_id = new_id("err")
             self._reporter.failed(error, error_id=error_id, turn_id=self.turn.turn_id)
-            await self._log.announce(self.turn.instead(ending, error, error_id=error_id))
+            await self._log.announce(self.turn.instead(ending, broken, error_id=error_id))
+        finally:
+            self.storing = False

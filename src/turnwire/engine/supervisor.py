@@ -40,12 +40,11 @@ class SupervisorPolicy:
 class _Active:
     """A run that goes on here: its task, and who follows it."""
 
-    __slots__ = ("done", "grace", "run", "stopping", "task", "watchers")
+    __slots__ = ("done", "grace", "run", "task", "watchers")
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.watchers = 0
-        self.stopping = False
         self.grace: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
         self.done = asyncio.Event()
@@ -62,6 +61,9 @@ class Supervisor:
         self._reporter = reporter
         self._policy = policy
         self._active: dict[TurnId, _Active] = {}
+        self._starting = 0
+        """Turns that are being stored and will run here."""
+        self._drained = False
         self._tasks = asyncio.TaskGroup()
         self.draining = asyncio.Event()
 
@@ -92,7 +94,7 @@ class Supervisor:
         """
         if self.draining.is_set():
             raise Draining("This worker is going away; send the request again.")
-        if len(self._active) >= self._policy.max_turns:
+        if len(self._active) + self._starting >= self._policy.max_turns:
             raise Overloaded("This worker runs as many turns as it may; try again shortly.")
 
     async def start(self, agent: Agent, opening: Opening, work: Work) -> None:
@@ -101,7 +103,9 @@ class Supervisor:
         Raises:
             Conflict: the facts have changed; nothing was stored.
             StorageUnavailable: nothing was stored.
+            Draining, Overloaded: as :meth:`require_capacity`.
         """
+        self.require_capacity()
         turn = Turn.restore(opening.turn.turn_id, opening.started)
         await self._launch(agent, turn, work, self._store.begin(opening))
 
@@ -112,7 +116,9 @@ class Supervisor:
 
         Raises:
             Conflict: somebody answered first, or the turn does not wait; nothing was stored.
+            Draining, Overloaded: as :meth:`require_capacity`.
         """
+        self.require_capacity()
         if turn.started is None or turn.state is not TurnState.PAUSED:
             raise Conflict
         event = turn.started.model_copy(update={"resumed": True})
@@ -183,9 +189,9 @@ class Supervisor:
                 await self._all_done()
         except TimeoutError:
             for each in list(self._active.values()):
-                each.run.draining = True
-                self._stop(each)
+                self._interrupt(each)
             await self._all_done()
+        self._drained = True
 
     async def _all_done(self) -> None:
         while self._active:
@@ -197,6 +203,7 @@ class Supervisor:
         """Store and run in one task that no request owns, so that a lost client splits neither."""
         active = _Active(Run(turn, self._store, now=self._now, reporter=self._reporter))
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._starting += 1
         active.task = self._tasks.create_task(self._live(agent, active, work, stored, told))
         await asyncio.shield(told)
 
@@ -214,9 +221,13 @@ class Supervisor:
             told.set_exception(error)
             told.exception()  # marks it as retrieved, should the request have left
             return
+        finally:
+            self._starting -= 1
         self._active[work.turn_id] = active
         self._begin_grace(active, at_least=_JOIN_SECONDS)
         told.set_result(None)
+        if self._drained:
+            self._interrupt(active)
         try:
             await active.run.work(agent, work, self._policy.limits)
         except Exception as error:  # a bug of ours must not take the other turns along
@@ -235,10 +246,14 @@ class Supervisor:
         if not active.watchers:
             self._stop(active)
 
+    def _interrupt(self, active: _Active) -> None:
+        active.run.draining = True
+        self._stop(active)
+
     def _stop(self, active: _Active) -> None:
-        if active.stopping or active.task is None:
+        if active.run.stopped or active.task is None or active.run.storing:
             return
-        active.stopping = True
+        active.run.stopped = True
         active.task.cancel()
         asyncio.get_running_loop().call_later(_LET_GO_SECONDS, self._force, active)
 

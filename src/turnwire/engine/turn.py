@@ -1,10 +1,9 @@
 """One turn, without I/O: feed it what the agent says, keep and send what it returns."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from turnwire.engine.grammar import FINAL, Order, TurnState
-from turnwire.errors import TurnBroken
+from turnwire.errors import IllegalTransition, TurnBroken
 from turnwire.events import (
     Citation,
     CitationAdded,
@@ -86,8 +85,12 @@ class Turn:
 
     def begin(self, run_id: RunId, event: TurnStarted, *, at: int) -> list[Envelope]:
         """Start a run at ``at`` (ms) and return its first envelope."""
-        self.run_id = run_id
-        return self.receive((event,), at=at)
+        before, self.run_id = self.run_id, run_id
+        try:
+            return self.receive((event,), at=at)
+        except IllegalTransition:
+            self.run_id = before
+            raise
 
     def receive(self, events: Sequence[Event], *, at: int) -> list[Envelope]:
         """Take what the agent says and return what the world should see.
@@ -114,8 +117,9 @@ class Turn:
     ) -> list[Envelope]:
         """Return what to show in place of an ending that nobody saw and that can't be stored."""
         last = unsaved[-1]
-        self.order.state = TurnState.FAILED
-        return [*unsaved[:-1], replace(last, event=_failure(error, error_id))]
+        self.seq = last.seq - 1
+        self.order.reopen()
+        return [*unsaved[:-1], *self.fail(error, error_id=error_id, at=last.ts_ms)]
 
     def cancel(self, *, at: int) -> list[Envelope]:
         """End a running turn because somebody with the right to do so stopped it."""

@@ -6,8 +6,7 @@ belongs to, its number in the turn (1, 2, 3 … without gaps, across its runs) a
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Final, TypeAlias, get_args
+from typing import Annotated, Final, NamedTuple, TypeAlias, get_args
 
 from pydantic import Field, TypeAdapter
 
@@ -65,8 +64,7 @@ EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Annotated[Event, Field(discrimina
 EVENT_TYPES: Final[tuple[type[BaseEvent], ...]] = get_args(Event)
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """An event with its place in the turn."""
 
     seq: Seq
@@ -79,14 +77,16 @@ class Envelope:
 
 def pack(envelopes: Sequence[Envelope]) -> str:
     """Return JSON that :func:`unpack` reads back; all envelopes belong to one turn."""
-    return json.dumps(
-        [
-            [each.seq, each.run_id, each.ts_ms, each.event.model_dump(mode="json")]
-            for each in envelopes
-        ],
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
+    rows = [
+        [each.seq, each.run_id, each.ts_ms, each.event.model_dump(mode="json")]
+        for each in envelopes
+    ]
+    packed = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    try:
+        packed.encode()
+    except UnicodeEncodeError:  # half a character, which no database takes but as an escape
+        return json.dumps(rows, separators=(",", ":"))
+    return packed
 
 
 def unpack(turn_id: TurnId, packed: str) -> Iterable[Envelope]:

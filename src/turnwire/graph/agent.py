@@ -14,11 +14,14 @@ from langgraph.types import Command
 from turnwire.clock import Now
 from turnwire.events import Event, Topology, TurnPaused
 from turnwire.graph.context import TurnContext
+from turnwire.graph.emit import Batch
 from turnwire.graph.failures import classify
 from turnwire.graph.history import new_messages, repairs
 from turnwire.graph.manifest import Manifest
 from turnwire.graph.outcome import completed, draft
+from turnwire.graph.pace import Pace
 from turnwire.graph.pauses import resume_map, to_pause
+from turnwire.graph.tap import Tap
 from turnwire.graph.topology import topology
 from turnwire.graph.translate import Part, Translator
 from turnwire.ids import ConversationId
@@ -27,7 +30,7 @@ from turnwire.work import Work
 Graph = Pregel[Any, Any, Any, Any]
 
 _SPEAKING: Final = ("custom", "tasks", "updates", "values")
-_ANY: Final = (*_SPEAKING, "messages", "tools")
+_ANY: Final = (*_SPEAKING, "tools")
 
 
 class GraphAgent:
@@ -56,10 +59,13 @@ class GraphAgent:
 
     async def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
         """See :class:`turnwire.engine.agent.Agent`."""
-        translator = Translator(self.manifest)
+        tap, pace = Tap(self.manifest), Pace()
+        translator = Translator(self.manifest, tap.heard)
         try:
-            async with aclosing(await self._stream(work)) as parts:
+            async with aclosing(await self._stream(work, tap)) as parts:
                 async for part in parts:
+                    if isinstance(part["data"], Batch):
+                        await pace.gather(part["data"])
                     events = translator.translate(part, at=self._now())
                     if events:
                         yield events
@@ -74,7 +80,7 @@ class GraphAgent:
         """See :class:`turnwire.engine.agent.Agent`."""
         await self._saver.adelete_thread(conversation_id)
 
-    async def _stream(self, work: Work) -> AsyncGenerator[Part, None]:
+    async def _stream(self, work: Work, tap: Tap) -> AsyncGenerator[Part, None]:
         config: RunnableConfig = {
             "configurable": {
                 "thread_id": work.conversation_id,
@@ -82,6 +88,7 @@ class GraphAgent:
                 "__pregel_strict_resume": True,
             },
             "recursion_limit": self._limit,
+            "callbacks": [] if self.manifest.speaks else [tap],
         }
         stream = self._graph.astream(
             await self._input(work, config),

@@ -5,9 +5,14 @@ nothing, so that a node stays an ordinary function. What is said travels through
 stream writer, in order with the starts and ends of nodes.
 """
 
+import asyncio
+from collections.abc import Callable
+
 from langgraph.config import get_stream_writer
 
 from turnwire.events import Event, TextDelta
+
+Write = Callable[[object], None]
 
 
 class Batch(list[Event]):
@@ -32,20 +37,22 @@ class Batch(list[Event]):
 class Speaker:
     """What one node says in one run; get one with :func:`speaker` when the node starts."""
 
-    __slots__ = ("_batch", "_write")
+    __slots__ = ("_batch", "_joins", "_write")
 
-    def __init__(self, write: object) -> None:
+    def __init__(self, write: Write | None, *, joins: bool) -> None:
         self._write = write
         self._batch: Batch | None = None
+        # Only on the event loop: in a thread, the reader could take a batch under the writer.
+        self._joins = joins
 
     def emit(self, event: Event) -> None:
         """Say that something happened."""
         batch = self._batch
-        if batch is not None and not batch.taken:
+        if batch is not None and self._joins and not batch.taken:
             batch.append(event)
             return
         self._batch = batch = Batch(event)
-        if callable(self._write):
+        if self._write is not None:
             self._write(batch)
 
     def say(self, text: str) -> None:
@@ -57,9 +64,14 @@ class Speaker:
 def speaker() -> Speaker:
     """Return the running node's speaker; outside a run, one that nobody hears."""
     try:
-        return Speaker(get_stream_writer())
+        write = get_stream_writer()
     except RuntimeError:
-        return Speaker(None)
+        return Speaker(None, joins=False)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return Speaker(write, joins=False)
+    return Speaker(write, joins=True)
 
 
 def emit(event: Event) -> None:

@@ -18,7 +18,8 @@ def load(name: str) -> tuple[Graph, Manifest]:
     """Return the graph that ``package.module:graph`` names, with its manifest.
 
     The attribute is a compiled graph, a ``StateGraph``, or a function without arguments that
-    returns one. The module may hold a :class:`Manifest` named ``manifest``.
+    returns one. The module may hold a :class:`Manifest` named ``<graph>_manifest``, or ``manifest``
+    where all its graphs share one.
 
     Raises:
         SetupError: the module, the attribute or the graph is not usable; the text says why.
@@ -35,7 +36,7 @@ def load(name: str) -> tuple[Graph, Manifest]:
     if not hasattr(module, attribute):
         raise SetupError(f"--agent {name!r}: {module_name} has no attribute {attribute!r}")
     graph = _graph(name, getattr(module, attribute))
-    manifest = getattr(module, "manifest", None)
+    manifest = getattr(module, f"{attribute}_manifest", getattr(module, "manifest", None))
     if not isinstance(manifest, Manifest):
         manifest = Manifest(slug=attribute.replace("_", "-"), title=attribute)
     if "messages" not in graph.channels:

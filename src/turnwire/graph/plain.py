@@ -24,24 +24,25 @@ class Joiner:
     A half that never gets its partner becomes U+FFFD, once.
     """
 
-    __slots__ = ("_held",)
+    __slots__ = ("held",)
 
     def __init__(self) -> None:
-        self._held = ""
+        self.held = ""
+        """The first half of a character, which waits for the second."""
 
     def feed(self, text: str) -> str:
         """Return what can be said now of ``text`` and what was held back."""
-        if not self._held and text.isascii():
+        if not self.held and text.isascii():
             return text
-        text = self._held + text
-        self._held = ""
+        text = self.held + text
+        self.held = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._held = text[:-1], text[-1]
+            text, self.held = text[:-1], text[-1]
         return mend(text)
 
     def flush(self) -> str:
         """Return what is still held back, at the end of the text."""
-        held, self._held = self._held, ""
+        held, self.held = self.held, ""
         return mend(held)
 
 

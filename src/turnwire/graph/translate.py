@@ -1,13 +1,15 @@
 """Turn what LangGraph streams into events: pure, one stream part at a time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.types import Interrupt
 from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError
 
 from turnwire.events import (
+    EVENT,
     EVENT_TYPES,
     Event,
     NodeCompleted,
@@ -20,7 +22,7 @@ from turnwire.events import (
 from turnwire.events.node import NodeStatus
 from turnwire.graph.emit import Batch
 from turnwire.graph.manifest import Manifest
-from turnwire.graph.plain import Joiner, pieces, preview, to_json
+from turnwire.graph.plain import PIECE, Joiner, mend, pieces, preview, to_json
 
 Part = Mapping[str, Any]
 """One item of ``astream(version="v2")``: ``type``, ``ns`` and ``data``."""
@@ -29,15 +31,16 @@ Part = Mapping[str, Any]
 class Translator:
     """What one run has shown so far; feed it parts, take events."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, heard: Container[str] = ()) -> None:
         self.manifest = manifest
         self.state: Mapping[str, Any] = {}
         """The root graph's latest state."""
         self.interrupts: dict[str, Interrupt] = {}
         self._tasks: dict[str, tuple[str, int]] = {}
         self._tools: dict[str, tuple[str, int]] = {}
-        self._heard: set[str] = set()
+        self._heard = heard
         self._joiner = Joiner()
+        self._thoughts = Joiner()
 
     def translate(self, part: Part, *, at: int) -> Sequence[Event]:
         """Return the events that one stream part amounts to, at ``at`` (ms)."""
@@ -45,8 +48,6 @@ class Translator:
         match part["type"]:
             case "custom":
                 return self._custom(data)
-            case "messages":
-                return self._message(data[0], data[1], part["ns"])
             case "tasks" if not part["ns"]:
                 return self._task(data, at)
             case "updates" if not part["ns"]:
@@ -89,7 +90,7 @@ class Translator:
             or message.response_metadata
             or (message.id or "").startswith(("lc_run-", "run-"))
         )
-        return by_model and message.id not in self._heard
+        return by_model and (message.id or "") not in self._heard
 
     def _custom(self, data: object) -> Sequence[Event]:
         if isinstance(data, Batch):
@@ -100,33 +101,20 @@ class Translator:
 
     def _spoken(self, events: Sequence[Event]) -> Iterator[Event]:
         for event in events:
-            if type(event) is not TextDelta or (len(event.text) < 8192 and event.text.isascii()):
-                yield event
+            if type(event) is TextDelta:
+                if event.text.isascii() and len(event.text) < PIECE and not self._joiner.held:
+                    yield event
+                else:
+                    yield from self._text(event.text)
+            elif type(event) is ReasoningDelta:
+                for piece in pieces(self._thoughts.feed(event.text)):
+                    yield ReasoningDelta(node=event.node, text=piece)
             else:
-                yield from self._text(event.text)
+                yield _mended(event)
 
     def _text(self, text: str) -> Iterator[TextDelta]:
         for piece in pieces(self._joiner.feed(text)):
             yield TextDelta(text=piece)
-
-    def _message(
-        self, message: object, metadata: Mapping[str, Any], ns: Sequence[str]
-    ) -> Sequence[Event]:
-        # Without `ls_model_type` it is a message that a node returned, not what a model says.
-        if not isinstance(message, AIMessage) or "ls_model_type" not in metadata:
-            return ()
-        node = ns[0].partition(":")[0] if ns else str(metadata.get("langgraph_node", ""))
-        if self.manifest.answer_node not in (None, node):
-            return ()
-        if message.id:
-            self._heard.add(message.id)
-        if not isinstance(message, AIMessageChunk):
-            return ()  # a model that does not stream: the final message says it
-        said: list[Event] = [
-            ReasoningDelta(node=node, text=each) for each in _reasoning(message) if each
-        ]
-        said += self._text(str(message.text))
-        return said
 
     def _task(self, data: Mapping[str, Any], at: int) -> Sequence[Event]:
         task_id, node = data["id"], data["name"]
@@ -200,17 +188,14 @@ def _content(output: object) -> object:
 def _route(result: object) -> str | None:
     if isinstance(result, Mapping):
         route = cast("Mapping[str, object]", result).get("route")
-        return route if isinstance(route, str) and route else None
+        return mend(route) if isinstance(route, str) and route else None
     return None
 
 
-def _reasoning(message: AIMessageChunk) -> Iterator[str]:
-    """Yield what the model thought, in the forms that providers use."""
-    said = message.additional_kwargs.get("reasoning_content")
-    if isinstance(said, str):
-        yield said
-    if isinstance(message.content, list):
-        for block in message.content:
-            if isinstance(block, dict) and block.get("type") in ("reasoning", "thinking"):
-                text = to_json(block.get("reasoning") or block.get("thinking") or "")
-                yield text if isinstance(text, str) else ""
+def _mended(event: Event) -> Event:
+    """Return the event without half characters, which no store and no client takes."""
+    try:
+        event.model_dump_json()
+    except PydanticSerializationError:
+        return EVENT.validate_python(to_json(event.model_dump()))
+    return event

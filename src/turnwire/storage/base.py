@@ -136,7 +136,7 @@ class EventLog(Protocol):
         backend's flush window. An event that ends a run is durable before anybody sees it.
 
         Raises:
-            StorageUnavailable: the events of this turn cannot be kept.
+            StorageUnavailable: the events of this turn cannot be kept; nobody saw these.
         """
         ...
 

@@ -1,5 +1,6 @@
 """Keep everything in this process; for tests, and for a server that may forget."""
 
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -21,9 +22,11 @@ from turnwire.storage.tail import Tails
 
 
 class MemoryStore:
-    """A store in dictionaries."""
+    """A store in dictionaries; of finished turns it keeps the events of the newest only."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, kept: int = 500) -> None:
+        self._kept = kept
+        self._finished: deque[TurnId] = deque()
         self._log: dict[TurnId, list[Envelope]] = {}
         self._turns: dict[TurnId, TurnRecord] = {}
         self._by_conversation: dict[ConversationId, list[TurnId]] = {}
@@ -53,6 +56,7 @@ class MemoryStore:
         self._tails.extend(envelopes)
         if ending:
             self._tails.settle(turn_id, envelopes[-1].seq)
+            self._forget_oldest(turn_id)
 
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""
@@ -218,6 +222,14 @@ class MemoryStore:
         """See :class:`turnwire.storage.base.KeyStore`."""
         return self._secrets.get((kind, secret_hash), 0) > now
 
+    def _forget_oldest(self, ended: TurnId) -> None:
+        turn = self._turns.get(ended)
+        if turn is None or turn.phase == "paused":
+            return
+        self._finished.append(ended)
+        if len(self._finished) > self._kept:
+            self._log.pop(self._finished.popleft(), None)
+
     def _unsettled(self, turn_ids: Sequence[TurnId]) -> tuple[TurnRecord, ...]:
         since: list[TurnRecord] = []
         for each in reversed(turn_ids):
@@ -241,7 +253,7 @@ class MemoryStore:
             turn = replace(turn, **cast("dict[str, Any]", changes(envelopes, lambda: log)))
             self._turns[turn_id] = turn
             for each in opened(turn, envelopes):
-                self._pauses[each.pause.pause_id] = each
+                self._pauses.setdefault(each.pause.pause_id, each)
 
     def _start(self, started: Sequence[Envelope]) -> None:
         self._keep(started[0].turn_id, started, row=True)

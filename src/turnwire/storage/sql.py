@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -49,7 +50,8 @@ class SqliteStore:
         self._flush: asyncio.TimerHandle | None = None
         self._broken: set[TurnId] = set()
         self._owed: list[Sequence[Envelope]] = []
-        """Endings that were shown and could not be stored yet."""
+        """What was shown and could not be stored yet."""
+        self._payment: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
         """Open the file, make its tables, and start the writer.
@@ -67,7 +69,10 @@ class SqliteStore:
         if self._flush is not None:
             self._flush.cancel()
         self._flush_now()
+        self._pay()
         await self._writer.close()
+        if self._payment is not None:
+            self._payment.cancel()
         self._readers.shutdown()
         self._engine.dispose()
 
@@ -99,13 +104,13 @@ class SqliteStore:
             self._flush = loop.call_later(_FLUSH_SECONDS, self._flush_now)
         elif self._unflushed > _UNFLUSHED:
             self._flush_now()
-            await self._writer.run(lambda db: None)
+            with suppress(StorageUnavailable):  # these were shown; the next ones are refused
+                await self._writer.run(lambda db: None)
 
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""
         self._tails.extend(envelopes)
-        self._owed.append(envelopes)
-        asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._pay)
+        self._owe(envelopes)
 
     async def read(self, turn_id: TurnId, *, after: Seq = BEGINNING) -> list[Envelope]:
         """See :class:`turnwire.storage.base.EventLog`."""
@@ -231,7 +236,7 @@ class SqliteStore:
         broken = turn_id in self._broken
         self._broken.discard(turn_id)
         if broken:
-            self._owed.append(waiting)
+            self._owe(waiting)
             raise StorageUnavailable("Events of this turn could not be stored.")
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -242,8 +247,9 @@ class SqliteStore:
                 self._tails.settle(turn_id, envelopes[-1].seq)
                 told.set_result(None)
             else:
-                self._owed.append(waiting)
+                self._owe(waiting)
                 told.set_exception(error)
+                told.exception()  # marks it as retrieved, should nobody wait any more
 
         self._writer.submit(lambda db: statements.settle(db, [*waiting, *envelopes]), done)
         await asyncio.shield(told)
@@ -261,26 +267,35 @@ class SqliteStore:
 
         def done(_: object, error: BaseException | None) -> None:
             for turn_id, batch in waiting.items():
-                if error is None:
-                    self._tails.settle(turn_id, batch[-1].seq)
-                else:
+                if error is not None:
                     self._broken.add(turn_id)
-                    self._owed.append(batch)
+                    self._owe(batch)
+                elif turn_id not in self._broken:
+                    self._tails.settle(turn_id, batch[-1].seq)
 
         self._writer.submit(lambda db: statements.keep(db, list(waiting.values())), done)
 
+    def _owe(self, envelopes: Sequence[Envelope]) -> None:
+        if envelopes:
+            self._owed.append(envelopes)
+        if self._payment is None:
+            loop = asyncio.get_running_loop()
+            self._payment = loop.call_later(_RETRY_SECONDS, self._pay)
+
     def _pay(self) -> None:
         """Try again to store what was shown and is owed to the log."""
-        owed, self._owed = [each for each in self._owed if each], []
+        self._payment = None
+        owed, self._owed = self._owed, []
         if not owed:
             return
 
         def done(_: object, error: BaseException | None) -> None:
             if error is not None:
                 self._owed = [*owed, *self._owed]
-                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._pay)
+                self._owe(())
                 return
             for batch in owed:
+                self._broken.discard(batch[0].turn_id)
                 self._tails.settle(batch[0].turn_id, batch[-1].seq)
 
         self._writer.submit(lambda db: _store_owed(db, owed), done)

@@ -4,7 +4,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
-from sqlalchemy import Connection, Table, and_, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -34,6 +46,15 @@ ACTIVE: Final = ("running", "paused")
 _UNSETTLED: Final = 50
 """Turns without an ending of the agent's own that are looked back at."""
 
+_COLUMNS: Final = ("turn_id", "first_seq", "last_seq", "packed")
+_KEEP: Final = insert(EVENTS).from_select(
+    _COLUMNS,
+    select(*(bindparam(each, type_=EVENTS.c[each].type) for each in _COLUMNS)).where(
+        exists().where(TURNS.c.turn_id == bindparam("turn_id"))
+    ),
+)
+"""Of a turn that was erased while it ran nothing more is kept."""
+
 
 def read(db: Connection, turn_id: TurnId, after: Seq) -> list[Envelope]:
     """Return the turn's envelopes after ``after``."""
@@ -57,7 +78,7 @@ def keep(db: Connection, batches: Sequence[Sequence[Envelope]]) -> None:
         for batch in batches
     ]
     if rows:
-        db.execute(insert(EVENTS), rows)
+        db.execute(_KEEP, rows)
 
 
 def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:

@@ -112,7 +112,8 @@ class Tails:
             # Subscribed before the store is read: nothing falls in between, and what is in
             # both is passed over by the cursor.
             tail = self._tails.get(turn_id)
-            if tail is not None and tail.first <= cursor + 1:
+            kept = tail is not None and tail.first <= cursor + 1
+            if tail is not None and kept:
                 live = _drain(tail, cursor, patience)
             else:
                 live = _windows(await self._read(turn_id, Seq(cursor)))
@@ -123,9 +124,16 @@ class Tails:
                 yield batch
                 if run_id is not None and _ends(batch, run_id):
                     return
-            newer = self._tails.get(turn_id)
-            if newer is None or (newer is tail and (newer.ended or cursor == before)):
+            # Without progress from the store it was erased: nothing of what memory dropped is left.
+            if self._is_over(turn_id, tail, cursor) or (not kept and cursor == before):
                 return
+
+    def _is_over(self, turn_id: TurnId, tail: Tail | None, cursor: int) -> bool:
+        """Whether ``cursor`` is at the end of what was followed and nothing newer runs."""
+        if tail is not None and (not tail.ended or cursor < tail.last):
+            return False
+        newer = self._tails.get(turn_id)
+        return newer is None or newer is tail
 
 
 def _ends(batch: Sequence[Envelope], run_id: RunId) -> bool:

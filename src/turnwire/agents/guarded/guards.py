@@ -1,9 +1,10 @@
 """The nodes around the answer: intake, what is checked before and after, and the closing."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.parts import GuardedParts
@@ -53,15 +54,31 @@ def intake(parts: GuardedParts) -> Node:
     return intake
 
 
+def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> list[HumanMessage]:
+    """Return user messages of a history that the client sent with this turn.
+
+    They are as new to us as the question, so they are examined like it.
+    """
+    mine = f"{context.turn_id}:" if context else None
+    return [
+        each
+        for each in earlier
+        if mine and isinstance(each, HumanMessage) and (each.id or "").startswith(mine)
+    ]
+
+
 def guardrail_pre(parts: GuardedParts) -> Node:
     """Return a node that examines every new message and carries the verdict on the state."""
 
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         earlier, new = split_new(state.get("messages", []))
+        sent = _sent_along(earlier, context_of(runtime))
         privacy = Privacy(parts.policy)
         privacy.recall(earlier, limit=parts.history)
-        verdict = examine(
-            [str(each.text) for each in new],
+        # In a thread: a long hostile text takes a while, and others are waiting.
+        verdict = await asyncio.to_thread(
+            examine,
+            [str(each.text) for each in (*sent, *new)],
             policy=parts.policy,
             locale=state.get("locale", parts.policy.default_locale),
             mapping=privacy.mapping,
@@ -70,7 +87,7 @@ def guardrail_pre(parts: GuardedParts) -> Node:
         searches = proceeds and parts.retriever is not None
         return {
             "verdict": _plain(verdict),
-            "question": "\n\n".join(verdict.messages),
+            "question": "\n\n".join(verdict.messages[len(sent) :]),
             "route": "retrieve_context" if searches else "generate_response",
             "guardrail_decisions": _noted(state, verdict.decisions),
         }

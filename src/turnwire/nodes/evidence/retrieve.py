@@ -1,14 +1,17 @@
 """A node that looks for the evidence of a question."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from typing_extensions import TypedDict
 
 from turnwire.events import RetrievalCompleted, Search
 from turnwire.graph.emit import emit
 from turnwire.nodes.evidence.source import Evidence, to_state
+
+_LOG: Final = logging.getLogger("turnwire.nodes.evidence")
 
 
 class Found(Protocol):
@@ -48,15 +51,20 @@ def retrieve_context(
 
     async def retrieve_context(state: Questioned) -> Questioned:
         query = state.get("question", "")
-        found = await asyncio.to_thread(retriever.search, query, locale=state.get("locale"))
+        try:
+            found = await asyncio.to_thread(retriever.search, query, locale=state.get("locale"))
+            evidence, search = found.evidence, found.search
+        except Exception as error:  # an answer without evidence says so; the turn goes on
+            _LOG.error("search failed: %s", type(error).__name__)
+            evidence, search = (), Search(query=query, status="error")
         emit(
             RetrievalCompleted(
-                query=found.search.query,
-                duration_ms=found.search.duration_ms,
-                documents=tuple(each.passage for each in found.evidence),
-                searches=(found.search,),
+                query=search.query,
+                duration_ms=search.duration_ms,
+                documents=tuple(each.passage for each in evidence),
+                searches=(search,),
             )
         )
-        return {"evidence": to_state(found.evidence)}
+        return {"evidence": to_state(evidence)}
 
     return retrieve_context

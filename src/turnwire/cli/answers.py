@@ -1,0 +1,92 @@
+"""What a person answers to a pause, asked for in the terminal."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from turnwire.cli.output import STDERR, literal, note
+
+_DECISIONS: Final = ("approve", "edit", "reject")
+
+
+def ask(prompt: str) -> str | None:
+    """Return the line that the person types, or none where there are no more lines."""
+    try:
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            return input(prompt)
+        STDERR.print(literal(prompt), end="")
+        return input()
+    except EOFError:
+        return None
+
+
+def answer_to(
+    paused: Mapping[str, Any], *, may_review: Callable[[], bool]
+) -> dict[str, Any] | None:
+    """Return the body of ``POST /chat/resume`` for a ``paused`` frame, or none to let it wait.
+
+    Args:
+        paused: the frame's body, which the person has read.
+        may_review: whether this person may decide a review.
+    """
+    try:
+        if paused.get("review"):
+            return _decide(str(paused["thread_id"])) if _allowed(may_review) else None
+        return _give(paused)
+    except KeyboardInterrupt:
+        note("")
+        return None
+
+
+def _allowed(may_review: Callable[[], bool]) -> bool:
+    allowed = may_review()
+    if not allowed:
+        note("A reviewer decides; your key lacks the scope 'review'.")
+    return allowed
+
+
+def _decide(thread_id: str) -> dict[str, Any] | None:
+    while said := (ask("approve, edit or reject? ") or "").strip().lower():
+        found = [each for each in _DECISIONS if each.startswith(said)]
+        if not found:
+            note("Type approve, edit or reject; nothing lets it wait.")
+            continue
+        decided: dict[str, Any] = {"thread_id": thread_id, "decision": found[0]}
+        if found[0] != "edit":
+            return decided
+        text = _text()
+        if text.strip():
+            return {**decided, "edited_text": text}
+        note("The new text is empty; decide again.")
+    return None
+
+
+def _text() -> str:
+    note("The new text; a line with only a dot ends it.")
+    lines: list[str] = []
+    while (line := ask("| ")) not in (None, "."):
+        lines.append(str(line))
+    return "\n".join(lines)
+
+
+def _give(paused: Mapping[str, Any]) -> dict[str, Any] | None:
+    answers: dict[str, Any] = {}
+    for each in paused.get("pauses", ()):
+        if each.get("kind") != "input":
+            note(f"This client can't answer a {each.get('kind')}.")
+            return None
+        if each.get("response_schema"):
+            note(f"An answer has to pass: {json.dumps(each['response_schema'])}")
+        said = ask("answer (JSON or text): ")
+        if not (said or "").strip():
+            return None
+        answers[str(each["pause_id"])] = _value(str(said))
+    return {"thread_id": paused["thread_id"], "answers": answers}
+
+
+def _value(said: str) -> object:
+    try:
+        return json.loads(said)
+    except ValueError:
+        return said

@@ -1,0 +1,108 @@
+"""A turn as lines in a terminal: the answer on stdout, what is said about it on stderr."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from turnwire.cli.output import STDOUT, literal, note
+from turnwire.cli.reattach import Frame
+
+_MARKS: Final = {"skipped": "skipped", "failed": "failed"}
+
+
+class Transcript:
+    """Writes one turn, across its runs, frame by frame."""
+
+    def __init__(self, *, nodes: bool) -> None:
+        self._nodes = nodes
+        self._said = ""
+        """The answer as it was written so far."""
+        self._in_line = False
+
+    def show(self, frame: Frame) -> None:
+        """Write what the frame says; frames that this client does not know are passed over."""
+        body = frame.body
+        match frame.name:
+            case "token":
+                self._say(str(body.get("text", "")))
+            case "text_replaced":
+                self._replace(str(body.get("text", "")), str(body.get("reason", "")))
+            case "node_completed" if self._nodes:
+                self._node(body)
+            case "turn_completed":
+                self._complete(body)
+            case "paused":
+                self._pause(body)
+            case "error":
+                self.break_line()
+                note(f"turnwire: {body.get('message')} ({_fault(body)})", "red")
+            case _:
+                pass
+
+    def break_line(self) -> None:
+        """Begin a new line where the answer's has not ended."""
+        if self._in_line:
+            STDOUT.print()
+        self._in_line = False
+
+    def _say(self, text: str) -> None:
+        if not text:
+            return
+        STDOUT.print(literal(text), end="")
+        self._said += text
+        self._in_line = not text.endswith("\n")
+
+    def _replace(self, text: str, reason: str) -> None:
+        self.break_line()
+        if self._said:
+            note(f"— replaced ({reason}) —")
+        self._said = ""
+        self._say(text)
+
+    def _node(self, body: Mapping[str, Any]) -> None:
+        self.break_line()
+        name, status = str(body.get("node")), str(body.get("status"))
+        took = _MARKS.get(status, f"{body.get('duration_ms')} ms")
+        route = f" → {body['route']}" if body.get("route") else ""
+        note(f"· {name} {took}{route}", "dim" if status == "skipped" else "")
+
+    def _complete(self, body: Mapping[str, Any]) -> None:
+        content = str(body.get("content", ""))
+        if content.strip() != self._said.strip():
+            self._replace(content, "the final answer")
+        self.break_line()
+        _cite(body.get("citations", ()))
+        for each in body.get("guardrail_decisions", ()):
+            if each.get("outcome") != "pass":
+                reason = f" ({each['reason']})" if each.get("reason") else ""
+                note(f"guard {each.get('stage')}/{each.get('check')}: {each['outcome']}{reason}")
+        if body.get("finish_reason") != "stop":
+            note(f"finish reason: {body.get('finish_reason')}")
+
+    def _pause(self, body: Mapping[str, Any]) -> None:
+        review: Mapping[str, Any] = body.get("review") or {}
+        draft = str(review.get("draft") or body.get("draft") or "")
+        if draft.strip() != self._said.strip():
+            self._replace(draft, "the draft")
+        self.break_line()
+        _cite(review.get("citations", ()))
+        if review:
+            reasons = ", ".join(map(str, review.get("reasons", ()))) or "none given"
+            note(f"This draft waits for a review. Reasons: {reasons}", "bold")
+            return
+        for each in body.get("pauses", ()):
+            note(f"The turn waits ({each.get('kind')}):", "bold")
+            note(_readable(each.get("payload")), "")
+
+
+def _cite(citations: Sequence[Mapping[str, Any]]) -> None:
+    for each in citations:
+        STDOUT.print(literal(f"[{each.get('marker')}] {each.get('title')}", "dim"))
+
+
+def _readable(payload: object) -> str:
+    return payload if isinstance(payload, str) else json.dumps(payload, indent=2)
+
+
+def _fault(body: Mapping[str, Any]) -> str:
+    return f"{body.get('code')}, {body.get('error_id')}"

@@ -1,0 +1,104 @@
+"""``turnwire keys`` and ``turnwire link``."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from turnwire.cli.main import app
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in an empty folder, so that no `turnwire.toml` of a checkout is read."""
+    monkeypatch.chdir(tmp_path)
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def _create(*arguments: str) -> str:
+    done = _run("keys", "create", "--name", "my app", "--scope", "chat", *arguments)
+    assert done.exit_code == 0, done.output
+    return done.stdout.strip()
+
+
+def _listed() -> list[dict[str, str | None]]:
+    return json.loads(_run("keys", "list", "--json").stdout)
+
+
+def test_a_key_is_printed_once_alone_on_its_line():
+    key = _create()
+    assert re.fullmatch(r"tw_test_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", key)
+    assert key.rpartition("_")[2] not in _run("keys", "list").stdout
+
+
+def test_the_list_tells_everything_but_the_secret():
+    key = _create("--scope", "review")
+    (row,) = _listed()
+    assert row["id"] == key.split("_")[2]
+    assert (row["name"], row["environment"], row["scopes"]) == ("my app", "test", "chat review")
+    assert row["revoked_at"] is None
+    assert "my app" in _run("keys", "list").stdout
+
+
+def test_the_database_holds_no_secret(tmp_path: Path):
+    key = _create()
+    for file in (tmp_path / ".turnwire").iterdir():
+        assert key[-43:].encode() not in file.read_bytes()
+
+
+def test_json_tells_the_key_with_what_it_may_do():
+    shown = json.loads(_create("--json"))
+    assert shown["key"].startswith("tw_test_")
+    assert shown["scopes"] == "chat"
+
+
+def test_a_live_key_is_made_in_production(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TURNWIRE_ENVIRONMENT", "production")
+    assert _create().startswith("tw_live_")
+
+
+def test_a_key_is_revoked_once():
+    key_id = _create().split("_")[2]
+    assert _run("keys", "revoke", key_id).exit_code == 0
+    assert _listed()[0]["revoked_at"] is not None
+    again = _run("keys", "revoke", key_id)
+    assert again.exit_code == 1
+    assert key_id in again.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("keys", "create", "--scope", "chat"),
+        ("keys", "create", "--name", "x"),
+        ("keys", "revoke"),
+        ("keys", "nonsense"),
+        ("nonsense",),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_what_is_wrong(arguments: tuple[str, ...]):
+    done = _run(*arguments)
+    assert done.exit_code == 2
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("keys", "create"), ("keys", "list"), ("keys", "revoke"), ("link",), ("serve",), ("ingest",)],
+)
+def test_every_command_has_help_with_an_example(arguments: tuple[str, ...]):
+    done = _run(*arguments, "--help")
+    assert done.exit_code == 0
+    assert f"Example: turnwire {' '.join(arguments)}" in " ".join(done.stdout.split())
+
+
+def test_a_link_names_the_port_and_a_code_of_256_bits():
+    done = _run("link", "--port", "8123")
+    assert re.fullmatch(r"http://127\.0\.0\.1:8123/open\?code=[A-Za-z0-9_-]{43}\n", done.stdout)
+    assert _run("link").stdout != done.stdout

