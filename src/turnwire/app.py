@@ -212,7 +212,7 @@ def _policy(settings: Settings, corpus: str) -> Policy:
 
 async def _saver(settings: Settings, stack: AsyncExitStack) -> BaseCheckpointSaver[Any]:
     serializer = StrictSerializer()
-    if settings.store == "memory":
+    if (settings.checkpointer or settings.store) == "memory":
         return InMemorySaver(serde=serializer)
     path = settings.data_dir / "checkpoints.db"
     connection = await stack.enter_async_context(aiosqlite.connect(path))

@@ -415,7 +415,7 @@ def real_server(data_dir: Path) -> Generator[tuple[str, str]]:
     """Serve the counting graph; yield its address and a key."""
     settings = Settings(data_dir=data_dir, agent="tests.cli.counting_graph:graph", port=0)
     policy = access_policy(settings).keys
-    key, record = new_key(policy, name="test", scopes=["chat"], now=0)
+    key, record = new_key(policy, name="test", scopes=["chat", "review"], now=0)
     with_keys(settings, lambda store: store.add_key(record))
     config = uvicorn.Config(create(settings), log_level="error", ws="none")
     served = uvicorn.Server(config)
@@ -443,6 +443,9 @@ def test_a_real_server_answers_asks_back_and_goes_on(tmp_path: Path) -> None:
         thread = result.stderr.rsplit(maxsplit=1)[-1]
         again = CliRunner().invoke(app, [*args, "--thread", thread, "--json", "bye"])
         assert json.loads(again.stdout)["content"] == "You said: bye"
+        reviewed = CliRunner().invoke(app, [*args, "which dose?"], input="reject\n")
+        assert reviewed.stdout == "Take two.\nThe reviewer says reject.\n"
+        assert "Reasons: dosage" in reviewed.stderr
         refused = CliRunner().invoke(app, [*args[:-1], "tw_test_wrong", "hello"])
         assert refused.exit_code == 1
         assert "401 invalid_api_key" in refused.stderr

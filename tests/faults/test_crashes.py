@@ -19,7 +19,9 @@ def test_after_a_kill_the_turn_is_failed_the_client_hears_so_and_the_conversatio
         api = server.api(key=key)
         review, act = api.paused("review 600"), api.paused(f"act {ledger}")
         heard: list[Frame] = []
-        with api.stream("slow 5000 0.001") as reader:
+        silent = api.stream("silent 60", headers={"Idempotency-Key": "k"})
+        with silent as unheard, api.stream("slow 5000 0.001") as reader:
+            asked = unheard.until("node_started")
             heard += [reader.next() for _ in range(200)]
             server.kill()
             with pytest.raises((httpx.HTTPError, AssertionError)):
@@ -43,10 +45,17 @@ def test_after_a_kill_the_turn_is_failed_the_client_hears_so_and_the_conversatio
             with api.events(thread_id, turn_id, after=f"{turn_id}.{seen}") as reader:
                 assert reader.rest()[-1] == whole[-1], f"after {seen} of {last}"
         assert api.chat("say on", thread_id=thread_id).json()["content"] == "on"
+        repeated = api.chat("silent 60", headers={"Idempotency-Key": "k"})
+        assert repeated.status_code == 502, "the same key tells of the turn that it began"
+        assert repeated.json()["error"]["code"] == "stream_interrupted"
+        with api.stream("silent 60", headers={"Idempotency-Key": "k"}) as again:
+            assert [each.turn_id for each in again.rest()][-1] == asked.turn_id
         _answers_once(server, key, review, {"decision": "approve"}, "the draft")
         answers = {act["pauses"][0]["pause_id"]: "yes"}
         _answers_once(server, key, act, {"answers": answers}, "done")
     assert ledger.read_text() == "yes\n"
+    with closing(sqlite3.connect(data_dir / "turnwire.db")) as db:
+        assert db.execute("SELECT count(*) FROM turns WHERE phase = 'running'").fetchone() == (0,)
 
 
 def _answers_once(
@@ -57,26 +66,3 @@ def _answers_once(
     assert (done["turn_id"], done["content"]) == (paused["turn_id"], content)
     again = api.resume(thread_id=paused["thread_id"], **answer)
     assert again.status_code == 409
-
-
-def test_a_kill_while_nothing_is_said_yet_leaves_a_question_that_may_be_asked_again(
-    data_dir: Path,
-):
-    with Process(data_dir) as server:
-        key = server.key("chat")
-        with server.api(key=key).stream("silent 60", headers={"Idempotency-Key": "k"}) as reader:
-            first = reader.until("node_started")
-            server.kill()
-    thread_id = None
-    with InThread(data_dir) as server:
-        api = server.api(key=key)
-        ((thread),) = api.http.get("/conversations").json()["conversations"]
-        thread_id = thread["conversation_id"]
-        with api.events(thread_id, first.turn_id, after=first.id) as reader:
-            assert reader.rest()[-1].data["code"] == "stream_interrupted"
-        repeated = api.chat("silent 60", headers={"Idempotency-Key": "k"})
-        assert repeated.status_code == 502, "the same key tells of the turn that it began"
-        assert repeated.json()["error"]["code"] == "stream_interrupted"
-        assert api.chat("say on", thread_id=thread_id).json()["content"] == "on"
-    with closing(sqlite3.connect(data_dir / "turnwire.db")) as db:
-        assert db.execute("SELECT count(*) FROM turns WHERE phase = 'running'").fetchone() == (0,)

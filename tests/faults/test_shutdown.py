@@ -8,9 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.raw import RawClient
 from tests.server.reading import Frame, Reader
-from tests.server.running import InThread, Process, eventually
+from tests.server.running import InThread, Process
 
 from turnwire import app
 from turnwire.engine.supervisor import Supervisor
@@ -34,6 +33,7 @@ def test_a_deploy_ends_idle_streams_lets_running_ones_finish_and_keeps_what_wait
         begun = time.monotonic()
         server.terminate()
         during = list(_attempts(server.url, key))
+        server.terminate()  # a second signal does no harm
         with ThreadPoolExecutor(23) as pool:
             idle_ends = list(pool.map(_last, idle))
             running_ends = list(pool.map(_last, running))
@@ -49,6 +49,7 @@ def test_a_deploy_ends_idle_streams_lets_running_ones_finish_and_keeps_what_wait
     assert set(during) <= {"draining", "no connection"}, during
     assert "Application shutdown complete" in log, "the lifespan's cleanup ran"
     assert "never retrieved" not in log
+    assert "Traceback" not in log.replace("CancelledError", "")
     with InThread(data_dir) as server:
         api = server.api(key=key)
         listed = api.http.get("/conversations").json()["conversations"]
@@ -75,36 +76,6 @@ def _attempts(url: str, key: str) -> Generator[str]:
             return
         error = answer.json().get("error", {})
         yield error.get("code", f"answered {answer.status_code}")
-
-
-def test_a_second_signal_does_no_harm(data_dir: Path):
-    with Process(data_dir, drain_seconds=2) as server:
-        api = server.api("chat")
-        with api.stream("slow 10 0.05") as reader:
-            reader.until("token")
-            server.terminate()
-            time.sleep(0.2)  # two separate signals
-            server.terminate()
-            assert reader.rest()[-1].data["finish_reason"] == "stop"
-        assert server.process.wait(10) in (0, -15)
-        assert "Traceback" not in server.log
-
-
-def test_a_client_that_never_reads_does_not_hold_up_a_deploy(data_dir: Path):
-    with Process(data_dir, drain_seconds=1) as server:
-        key = server.key("chat")
-        client = RawClient(server.address, key, "flood 60000", buffer=2048)
-        eventually(lambda: '"completed"' in _turns(server, key))
-        server.terminate()
-        # Uvicorn gives writes that are stuck ten seconds more than turns have.
-        assert server.process.wait(1 + 10 + 3) in (0, -15)
-        client.reset()
-
-
-def _turns(server: Process, key: str) -> str:
-    http = server.api(key=key).http
-    ((thread),) = http.get("/conversations").json()["conversations"]
-    return http.get(f"/conversations/{thread['conversation_id']}").text
 
 
 def test_while_draining_new_turns_are_503_and_history_is_still_read(

@@ -1,5 +1,6 @@
 """A graph as the engine drives it, with the grammar checked at every step."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -129,7 +130,7 @@ class Host:
 
     async def run(self, played: Played) -> Played:
         """Run to a pause or to the end."""
-        async with aclosing(self.agent.work(played.work)) as batches:
+        async with asyncio.timeout(10), aclosing(self.agent.work(played.work)) as batches:
             async for batch in batches:
                 said = played.turn.receive(batch, at=self.now())
                 played.events += [each.event for each in said]
@@ -143,7 +144,7 @@ class Host:
     async def until(self, played: Played, kind: type[Event], *, count: int = 1) -> Unsettled:
         """Run until the turn said so many events of a kind, then cancel; return what is left."""
         batches = self.agent.work(played.work)
-        async with aclosing(batches):
+        async with asyncio.timeout(10), aclosing(batches):
             async for batch in batches:
                 said = played.turn.receive(batch, at=self.now())
                 played.events += [each.event for each in said]

@@ -237,24 +237,28 @@ def stage() -> Stage:
     return graph
 
 
+def _branch(name: str) -> Update:
+    given = interrupt({"branch": name})
+    acted.append(f"{name}:{given}")
+    return {"messages": [AIMessage(f"{name}={given}")]}
+
+
 def parallel() -> Stage:
     """Ask two people at once, each in a branch of its own."""
     graph: Stage = StateGraph(StageState)
 
-    def asks(name: str) -> Callable[[StageState], Update]:
-        def node(state: StageState) -> Update:
-            given = interrupt({"branch": name})
-            acted.append(f"{name}:{given}")
-            return {"messages": [AIMessage(f"{name}={given}")]}
+    def left(state: StageState) -> Update:
+        return _branch("left")
 
-        return node
+    def right(state: StageState) -> Update:
+        return _branch("right")
 
     async def join(state: StageState) -> Update:
         said = [str(each.text) for each in state["messages"] if isinstance(each, AIMessage)]
         return await _says(" ".join(sorted(said)))
 
-    graph.add_node("left", asks("left"))
-    graph.add_node("right", asks("right"))
+    graph.add_node("left", left)
+    graph.add_node("right", right)
     graph.add_node("join", join)
     for branch in ("left", "right"):
         graph.add_edge(START, branch)

@@ -105,7 +105,8 @@ class Provider:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = f"HTTP/1.1 {self.status} X\r\nContent-Type: {self.content_type}\r\n"
+        head = f"HTTP/1.1 {self.status} X\r\nConnection: close\r\n"
+        head += f"Content-Type: {self.content_type}\r\n"
         writer.write(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
         await writer.drain()
         async with asyncio.TaskGroup() as both:

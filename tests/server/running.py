@@ -166,10 +166,10 @@ class Server:
 class InThread(Server):
     """The application in uvicorn, in a thread of this process."""
 
-    def __init__(self, data_dir: Path, agent: str = "stage", **settings: object) -> None:
+    def __init__(self, data_dir: Path, agent: str | None = "stage", **settings: object) -> None:
         super().__init__(data_dir)
         chosen: dict[str, object] = {
-            "agent": f"tests.server.graphs:{agent}",
+            "agent": None if agent is None else f"tests.server.graphs:{agent}",
             "data_dir": data_dir,
             "drain_seconds": 0.2,
             **settings,

@@ -98,7 +98,7 @@ def test_a_busy_conversation_refuses_by_default(shared: InThread):
     assert len(_turns(api, thread_id)) == 1
 
 
-def test_enqueued_messages_wait_and_are_answered_in_their_order(shared: InThread):
+def test_enqueued_messages_wait_and_are_answered_one_after_the_other(shared: InThread):
     api = shared.api()
     with api.stream("slow 10 0.05") as reader:
         thread_id = reader.next().data["thread_id"]

@@ -1,12 +1,12 @@
 """A browser, and a server for it: the scripted one, or a real one given with `--web-url`."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 
 import pytest
-from fake_server import FakeServer
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.needs import chromium
+from tests.web.fake_server import FakeServer
 
 NO_OPTION = ""
 
@@ -17,9 +17,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium")
+    path = chromium()
     if path is None:
-        pytest.skip("chromium is not on PATH")
+        pytest.fail("Chromium is missing: run `python -m tests.needs`")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path,

@@ -1,8 +1,8 @@
 """What the page shows of each way a turn can go, against the scripted server."""
 
 import pytest
-from fake_server import ATTACK, DRAFT, REJECTED, FakeServer, Turn, review_of
 from playwright.sync_api import Locator, Page, expect
+from tests.web.fake_server import ATTACK, DRAFT, REJECTED, FakeServer, Turn, review_of
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ class Transcript:
         self._nodes = nodes
         self._said = ""
         """The answer as it was written so far."""
+        self._draft = ""
+        """What a reviewer was shown beside it."""
         self._in_line = False
 
     def show(self, frame: Frame) -> None:
@@ -68,7 +70,7 @@ class Transcript:
 
     def _complete(self, body: Mapping[str, Any]) -> None:
         content = str(body.get("content", ""))
-        if content.strip() != self._said.strip():
+        if content.strip() not in (self._said.strip(), self._draft.strip()):
             self._replace(content, "the final answer")
         self.break_line()
         _cite(body.get("citations", ()))
@@ -83,7 +85,9 @@ class Transcript:
         review: Mapping[str, Any] = body.get("review") or {}
         draft = str(review.get("draft") or body.get("draft") or "")
         if draft.strip() != self._said.strip():
-            self._replace(draft, "the draft")
+            self.break_line()
+            STDOUT.print(literal(draft))
+            self._draft = draft
         self.break_line()
         _cite(review.get("citations", ()))
         if review:

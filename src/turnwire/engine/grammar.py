@@ -119,6 +119,12 @@ class Order:
             self.nodes, self.tools = self._waiting
         self.state = TurnState.RUNNING
 
+    def follow_words(self, event: TextDelta) -> None:
+        """Do what :meth:`follow` does for the most frequent event."""
+        if self.state is not TurnState.RUNNING:
+            next_state(self.state, event)
+        self.said = True
+
     def _follow_node(self, event: NodeStarted | NodeCompleted) -> None:
         if isinstance(event, NodeStarted):
             self.nodes[event.node] += 1

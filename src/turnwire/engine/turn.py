@@ -100,6 +100,9 @@ class Turn:
                 next call returns them.
         """
         for event in events:
+            if type(event) is TextDelta:
+                self._seal_words(event, at)
+                continue
             if isinstance(event, TurnCompleted):
                 event = self._conclude(event, at)
             elif isinstance(event, TurnPaused):
@@ -141,6 +144,13 @@ class Turn:
         self.seq += 1
         self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, event))
         self._remember(event, at)
+
+    def _seal_words(self, event: TextDelta, at: int) -> None:
+        """Do what :meth:`_seal` does, shorter: nine of ten events are words."""
+        self.order.follow_words(event)
+        self.seq += 1
+        self._said.append(event.text)
+        self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, event))
 
     def _remember(self, event: Event, at: int) -> None:
         match event:

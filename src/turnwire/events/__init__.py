@@ -4,12 +4,6 @@ One closed union of frozen facts. An envelope gives an event its place: which tu
 belongs to, its number in the turn (1, 2, 3 … without gaps, across its runs) and the time.
 """
 
-import json
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Final, NamedTuple, TypeAlias, get_args
-
-from pydantic import Field, TypeAdapter
-
 from turnwire.events.base import BaseEvent, Fact
 from turnwire.events.evidence import (
     Citation,
@@ -28,6 +22,7 @@ from turnwire.events.node import (
     TopologyFlags,
     TopologyNode,
 )
+from turnwire.events.packing import pack, unpack
 from turnwire.events.text import ReasoningDelta, TextDelta, TextReplaced
 from turnwire.events.tool import ActionCompleted, ToolCompleted, ToolStarted
 from turnwire.events.turn import (
@@ -40,60 +35,7 @@ from turnwire.events.turn import (
     TurnStarted,
     Usage,
 )
-from turnwire.ids import RunId, Seq, TurnId
-
-Event: TypeAlias = (
-    TurnStarted
-    | NodeStarted
-    | NodeCompleted
-    | GuardrailDecided
-    | ReasoningDelta
-    | RetrievalCompleted
-    | ToolStarted
-    | ToolCompleted
-    | TextDelta
-    | TextReplaced
-    | CitationAdded
-    | ActionCompleted
-    | TurnPaused
-    | TurnCompleted
-    | TurnFailed
-)
-
-EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
-EVENT_TYPES: Final[tuple[type[BaseEvent], ...]] = get_args(Event)
-
-
-class Envelope(NamedTuple):
-    """An event with its place in the turn."""
-
-    seq: Seq
-    turn_id: TurnId
-    run_id: RunId
-    ts_ms: int
-    """Milliseconds since 1970 in UTC."""
-    event: Event
-
-
-def pack(envelopes: Sequence[Envelope]) -> str:
-    """Return JSON that :func:`unpack` reads back; all envelopes belong to one turn."""
-    rows = [
-        [each.seq, each.run_id, each.ts_ms, each.event.model_dump(mode="json")]
-        for each in envelopes
-    ]
-    packed = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
-    try:
-        packed.encode()
-    except UnicodeEncodeError:  # half a character, which no database takes but as an escape
-        return json.dumps(rows, separators=(",", ":"))
-    return packed
-
-
-def unpack(turn_id: TurnId, packed: str) -> Iterable[Envelope]:
-    """Yield the envelopes of one turn that were packed together."""
-    for seq, run_id, ts_ms, event in json.loads(packed):
-        yield Envelope(Seq(seq), turn_id, RunId(run_id), ts_ms, EVENT.validate_python(event))
-
+from turnwire.events.union import EVENT, EVENT_TYPES, Envelope, Event
 
 __all__ = [
     "EVENT",

@@ -107,7 +107,10 @@ class GraphAgent:
             return Command(resume=resume_map(work.answers))
         messages = new_messages(work)
         if work.unsettled:
-            state = await self._graph.aget_state(config)
+            latest = await self._graph.aget_state(config)
+            # Named by its id, the checkpoint comes without the writes of nodes that ended after
+            # it, which LangGraph forgets as soon as there is new input.
+            state = await self._graph.aget_state(latest.config)
             values = cast("Mapping[str, Any]", state.values or {})
             stored = cast("Sequence[BaseMessage]", values.get("messages") or ())
             messages = [*repairs(stored, work.unsettled), *messages]

@@ -24,7 +24,9 @@ def repairs(stored: Sequence[BaseMessage], unsettled: Sequence[Unsettled]) -> li
     """Return what has to be appended to ``stored`` before a new question is put."""
     added: list[BaseMessage] = _results(stored)
     known = {each.id for each in stored}
-    for turn in unsettled:
+    # A turn that put its question to the thread repaired what was before it.
+    began = [n for n, turn in enumerate(unsettled) if f"{turn.turn_id}:0" in known]
+    for turn in unsettled[began[-1] if began else 0 :]:
         asked = [_message(turn.turn_id, n, each) for n, each in enumerate(turn.messages)]
         added += [each for each in asked if each.id not in known]
         last = added[-1] if added else (stored[-1] if stored else None)

@@ -12,8 +12,8 @@ from turnwire.graph.emit import Batch
 
 LEAST: Final = 0.005
 """Seconds between two batches of one turn; shorter than any model's pace that a person sees."""
-MOST: Final = 0.020
-"""The same, once batches are full: one frame of a screen at 50 Hz."""
+MOST: Final = 0.050
+"""The same, once batches are full: words that come by the hundred are shown 20 times a second."""
 _FULL: Final = 3
 
 

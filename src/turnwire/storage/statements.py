@@ -55,6 +55,8 @@ _KEEP: Final = insert(EVENTS).from_select(
 )
 """Of a turn that was erased while it ran nothing more is kept."""
 
+_SETTLE: Final = update(TURNS).where(TURNS.c.turn_id == bindparam("of_turn"))
+
 
 def read(db: Connection, turn_id: TurnId, after: Seq) -> list[Envelope]:
     """Return the turn's envelopes after ``after``."""
@@ -86,7 +88,7 @@ def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:
     turn_id = envelopes[0].turn_id
     keep(db, (envelopes,))
     changed = changes(envelopes, lambda: read(db, turn_id, BEGINNING))
-    db.execute(update(TURNS).where(TURNS.c.turn_id == turn_id).values(**turn_values(changed)))
+    db.execute(_SETTLE, {"of_turn": turn_id, **turn_values(changed)})
     if isinstance(envelopes[-1].event, TurnPaused):
         record = turn(db, turn_id)
         rows = [pause_values(each) for each in opened(record, envelopes)] if record else []
@@ -262,7 +264,7 @@ def _require_paused(db: Connection, turn_id: TurnId) -> None:
 
 def _insert(db: Connection, table: Table, values: dict[str, object]) -> None:
     try:
-        db.execute(insert(table).values(**values))
+        db.execute(insert(table), values)
     except IntegrityError:
         raise Conflict from None
 

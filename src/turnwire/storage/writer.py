@@ -19,8 +19,11 @@ from turnwire.errors import StorageUnavailable
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
 Done = Callable[[Any, BaseException | None], None]
+Task = tuple[Job, Done]
 
 _TOGETHER: Final = 256
+_GATHER_SECONDS: Final = 0.005
+"""How long a job that nobody is kept waiting by waits for company, if one has just gone."""
 
 
 class Writer:
@@ -28,14 +31,22 @@ class Writer:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._jobs: queue.SimpleQueue[tuple[Job, Done] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
+        self._gathered: list[Task] = []
+        self._gathering: asyncio.TimerHandle | None = None
+        self._sent = 0.0
         self._thread = threading.Thread(target=self._run, name="turnwire-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job, done: Done) -> None:
+    def submit(self, job: Job, done: Done, *, urgent: bool = False) -> None:
         """Run ``job`` soon; ``done`` hears of it on the event loop, after the commit."""
-        self._jobs.put((job, done))
+        self._gathered.append((job, done))
+        since = self._loop.time() - self._sent
+        if urgent or since >= _GATHER_SECONDS:
+            self._send()
+        elif self._gathering is None:
+            self._gathering = self._loop.call_later(_GATHER_SECONDS - since, self._send)
 
     async def run(self, job: Callable[[Connection], T]) -> T:
         """Run ``job`` in a transaction and return what it returned, after the commit.
@@ -53,13 +64,23 @@ class Writer:
             else:
                 told.set_result(result)
 
-        self.submit(job, done)
+        self.submit(job, done, urgent=True)
         return await told
 
     async def close(self) -> None:
         """Finish what waits and end the thread."""
+        self._send()
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    def _send(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+        for each in self._gathered:
+            self._jobs.put(each)
+        self._gathered.clear()
+        self._sent = self._loop.time()
 
     def _run(self) -> None:
         writing = self._engine.execution_options(writer=True)
@@ -75,7 +96,7 @@ class Writer:
 
     def _tell(
         self,
-        jobs: Sequence[tuple[Job, Done]],
+        jobs: Sequence[Task],
         outcomes: Sequence[tuple[Any, BaseException | None]],
     ) -> None:
         def tell() -> None:

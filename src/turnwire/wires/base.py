@@ -1,9 +1,10 @@
 """What every wire is made of. All of it is pure: no await, no clock, no socket."""
 
 import json
+import math
 import re
-from collections.abc import Iterable
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import orjson
 
@@ -40,7 +41,22 @@ def to_json(value: object) -> str:
     try:
         text = orjson.dumps(value).decode()
     except TypeError:  # a lone surrogate, or an integer over 64 bits: rare, and slower
-        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+        return json.dumps(
+            _finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":")
+        )
     if text.isascii():
         return text
     return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - walks whatever JSON it is given
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            members = cast("Mapping[str, Any]", value)
+            return {name: _finite(each) for name, each in members.items()}
+        case list() | tuple():
+            return [_finite(each) for each in cast("list[Any]", value)]
+        case _:
+            return value

@@ -29,6 +29,7 @@ from turnwire.events import (
     TurnPaused,
     TurnStarted,
 )
+from turnwire.ids import Seq
 from turnwire.wires.base import WireMessage, to_json
 
 Status = Literal[
@@ -42,6 +43,9 @@ Status = Literal[
 
 FRAME_BYTES: Final = 60_000
 """A frame's data at most: many clients read lines of up to 64 KiB."""
+
+_PIECE: Final = 8192
+"""Characters of text in one frame at most; an escaped character takes six bytes."""
 
 
 class _Body(BaseModel):
@@ -87,7 +91,10 @@ class Token(_Body):
 
 
 class TextReplacedBody(_Body):
-    """``text_replaced`` (with ``?tokens=true``): forget the words so far, show these."""
+    """``text_replaced`` (with ``?tokens=true``): forget the words so far, show these.
+
+    A long text goes on in ``token`` frames.
+    """
 
     text: str
     reason: str
@@ -104,7 +111,7 @@ class ReviewInterruptPayload(_Body):
     draft: str
     citations: tuple[Citation, ...]
     requested_at: str
-    expires_at: str | None
+    expires_at: str | None = None
 
 
 class PauseBody(_Body):
@@ -113,9 +120,9 @@ class PauseBody(_Body):
     pause_id: str
     kind: str
     payload: JsonValue
-    response_schema: dict[str, JsonValue] | None
+    response_schema: dict[str, JsonValue] | None = None
     requested_at: str
-    expires_at: str | None
+    expires_at: str | None = None
 
 
 class ChatResponse(_Body):
@@ -145,7 +152,7 @@ class PausedBody(_Body):
     thread_id: str
     turn_id: str
     status: Status
-    review: ReviewInterruptPayload | None
+    review: ReviewInterruptPayload | None = None
     pauses: tuple[PauseBody, ...]
     draft: str
 
@@ -246,8 +253,18 @@ class Execution:
         self._citations.clear()
         if not self._tokens:
             return ()
-        body = TextReplacedBody(text=event.text, reason=event.reason)
-        return (_message(envelope, "text_replaced", body),)
+        first, *rest = _pieces(event.text)
+        bodies = [TextReplacedBody(text=first, reason=event.reason), *(Token(text=e) for e in rest)]
+        # Who loses the connection within them hears them all again.
+        unfinished = envelope._replace(seq=Seq(envelope.seq - 1))
+        return [
+            _message(
+                envelope if n == len(bodies) else unfinished,
+                "token" if n > 1 else "text_replaced",
+                body,
+            )
+            for n, body in enumerate(bodies, start=1)
+        ]
 
     def _ending(
         self, envelope: Envelope, event: TurnPaused | TurnCompleted | TurnFailed
@@ -349,6 +366,10 @@ def _fitting(response: ChatResponse) -> ChatResponse:
     # An escaped character takes six bytes at the most.
     cut = response.content[: max(0, spare) // 6]
     return response.model_copy(update={"content": cut, "content_url": url})
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[n : n + _PIECE] for n in range(0, len(text), _PIECE)] or [""]
 
 
 def _message(envelope: Envelope, name: str, body: BaseModel) -> WireMessage:
