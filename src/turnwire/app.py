@@ -115,7 +115,7 @@ def create(settings: Settings) -> FastAPI:
     app.include_router(agents.router(access, turns))
     if settings.on_loopback:
         page.mount(app, keys, now=system_now)
-    problems.install(app)
+    problems.install(app, messages=settings.environment == "development")
     return app
 
 

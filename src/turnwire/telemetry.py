@@ -38,7 +38,7 @@ class LogReporter:
 
     def failed(self, error: BaseException, *, error_id: str, turn_id: str) -> None:
         """See :class:`turnwire.engine.runner.Reporter`."""
-        about = {"error_id": error_id, "turn_id": turn_id, "where": _where(error)}
+        about = {"error_id": error_id, "turn_id": turn_id, "where": where(error)}
         told = "".join(traceback.format_exception(error)) if self._messages else ""
         name = type(error.__cause__ or error).__name__
         _LOG.error("turn failed: %s %s", name, told, extra=about)
@@ -53,6 +53,7 @@ def log_to_stderr(level: str) -> None:
     _LOG.propagate = False
 
 
-def _where(error: BaseException) -> list[str]:
+def where(error: BaseException) -> list[str]:
+    """Return where the error was raised, the innermost frame last; no values, no messages."""
     frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
     return [f"{each.filename.rpartition('/')[2]}:{each.lineno} {each.name}" for each in frames[-8:]]

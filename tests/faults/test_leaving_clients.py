@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -227,14 +227,16 @@ def test_blocking_nodes_stall_no_other_stream(data_dir: Path):
 )
 def test_blocking_nodes_do_not_make_another_turns_sync_node_wait(data_dir: Path):
     pool_size = min(32, (os.cpu_count() or 1) + 4)
-    with InThread(data_dir) as server:
+    with InThread(data_dir) as server, ExitStack() as streams:
         api = server.api("chat")
-        with ThreadPoolExecutor(pool_size) as pool:
-            blocked = [pool.submit(api.chat, "block 1.5") for _ in range(pool_size)]
-            eventually(lambda: all(each.running() for each in blocked))
-            begun = time.monotonic()
-            assert api.chat("block 0.01").json()["content"] == "unblocked"
-            assert time.monotonic() - begun < 1.0
+        blocked = [streams.enter_context(api.stream("block 2")) for _ in range(pool_size)]
+        for each in blocked:
+            each.until("node_started")
+        begun = time.monotonic()
+        assert api.chat("block 0.01").json()["content"] == "unblocked"
+        took = time.monotonic() - begun
+        assert {each.rest()[-1].data["content"] for each in blocked} == {"unblocked"}
+        assert took < 1.0
 
 
 def test_a_node_that_does_not_let_go_is_given_its_ending_all_the_same(

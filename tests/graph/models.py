@@ -29,29 +29,35 @@ def require_order(messages: Sequence[BaseMessage]) -> None:
     waiting: set[str] = set()
     before: BaseMessage | None = None
     for each in messages:
-        match each:
-            case SystemMessage():
-                continue
-            case ToolMessage():
-                if each.tool_call_id not in waiting:
-                    raise BadRequest(f"a result without a call: {each.tool_call_id}")
-                waiting.remove(each.tool_call_id)
-            case _ if waiting:
-                raise BadRequest(f"calls without a result: {sorted(waiting)}")
-            case AIMessage():
-                if isinstance(before, AIMessage) or before is None:
-                    raise BadRequest("an answer to nothing")
-                if not each.tool_calls and not each.text.strip():
-                    raise BadRequest("an empty answer")
-                waiting = {call["id"] or "" for call in each.tool_calls}
-            case HumanMessage():
-                if isinstance(before, HumanMessage):
-                    raise BadRequest("two questions in a row")
-            case _:
-                raise BadRequest(f"an unknown role: {each.type}")
+        if isinstance(each, SystemMessage):
+            continue
+        if isinstance(each, ToolMessage):
+            _require(each.tool_call_id in waiting, f"a result without a call: {each.tool_call_id}")
+            waiting.remove(each.tool_call_id)
+        else:
+            _require(not waiting, f"calls without a result: {sorted(waiting)}")
+            _require_turn(each, before)
+        if isinstance(each, AIMessage):
+            waiting = {call["id"] or "" for call in each.tool_calls}
         before = each
-    if waiting or isinstance(before, AIMessage):
-        raise BadRequest("the last message asks for nothing")
+    _require(not waiting, f"calls without a result: {sorted(waiting)}")
+    _require(not isinstance(before, AIMessage), "the last message asks for nothing")
+
+
+def _require_turn(message: BaseMessage, before: BaseMessage | None) -> None:
+    match message:
+        case AIMessage():
+            _require(isinstance(before, HumanMessage | ToolMessage), "an answer to nothing")
+            _require(bool(message.tool_calls or message.text.strip()), "an empty answer")
+        case HumanMessage():
+            _require(not isinstance(before, HumanMessage), "two questions in a row")
+        case _:
+            raise BadRequest(f"an unknown role: {message.type}")
+
+
+def _require(holds: bool, complaint: str) -> None:
+    if not holds:
+        raise BadRequest(complaint)
 
 
 class Chunked(BaseChatModel):
@@ -72,7 +78,7 @@ class Chunked(BaseChatModel):
     def _llm_type(self) -> str:
         return "chunked"
 
-    def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Self:  # type: ignore[override]
+    def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Self:
         return self
 
     def _script(self, messages: list[BaseMessage]) -> list[Any]:

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from langchain.agents import create_agent
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from tests.graph.models import Chunked, calling, require_order
@@ -43,7 +43,8 @@ async def broken(n: int) -> str:
 
 def toolbox(*calls: list[Any]) -> tuple[Host, Chunked]:
     model = Chunked(calls=list(calls))
-    return Host(create_agent(model, [quick, slow, broken])), model
+    graph = cast("Any", create_agent(model, [quick, slow, broken]))
+    return Host(graph), model
 
 
 async def test_a_tool_loop_is_told_as_pairs_and_answered():
@@ -89,7 +90,9 @@ async def test_a_turn_cancelled_among_its_tools_leaves_a_history_that_is_taken(
     assert played.ending.content == "Fine."
     require_order(model.prompts[-1])
     prompt = model.prompts[-1]
-    called = [call["id"] for each in prompt if isinstance(each, AIMessage) for call in each.tool_calls]
+    called = [
+        call["id"] for each in prompt if isinstance(each, AIMessage) for call in each.tool_calls
+    ]
     results = {each.tool_call_id: each.text for each in prompt if isinstance(each, ToolMessage)}
     assert sorted(results) == called
     # What is not in a checkpoint yet when the turn is cancelled never was in the thread.
@@ -98,9 +101,7 @@ async def test_a_turn_cancelled_among_its_tools_leaves_a_history_that_is_taken(
 
 
 async def test_a_turn_cancelled_in_its_answer_after_the_tools_is_taken():
-    host, model = toolbox(
-        [calling(("call_1", "quick", '{"n": 1}'))], ["It is ", ...], ["Fine."]
-    )
+    host, model = toolbox([calling(("call_1", "quick", '{"n": 1}'))], ["It is ", ...], ["Fine."])
     left = await host.until(host.begin("Do it"), TextDelta)
 
     await host.play("And now?", unsettled=[left])
@@ -229,7 +230,7 @@ def unsettled(turn_id: str, asked: str, content: str) -> Unsettled:
 async def test_whatever_is_stored_and_lost_the_order_is_one_that_providers_take(
     results: int, lost: int
 ):
-    calls = [
+    calls: list[Any] = [
         {"id": "call_1", "name": "quick", "args": {}, "type": "tool_call"},
         {"id": "call_2", "name": "slow", "args": {}, "type": "tool_call"},
     ]

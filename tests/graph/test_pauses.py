@@ -16,6 +16,7 @@ from tests.graph.stage import Host, Played
 from turnwire.events import TurnCompleted, TurnPaused
 from turnwire.graph.pause import ask
 from turnwire.graph.pauses import resume_map
+from turnwire.graph.plain import to_json as plain
 from turnwire.graph.serializer import NotStorable
 from turnwire.ids import PauseId
 from turnwire.wires.base import to_json
@@ -127,7 +128,7 @@ async def test_an_answer_given_before_does_not_answer_the_next_question():
 
 async def test_a_question_inside_a_subgraph_is_asked_and_answered():
     inner: StateGraph[Any] = StateGraph(Answers)
-    inner.add_node("inner", lambda state: {"said": [interrupt("deep?")]})  # pyright: ignore[reportUnknownLambdaType]
+    inner.add_node("inner", lambda state: {"said": [interrupt("deep?")]})
     inner.add_edge(START, "inner")
     graph: StateGraph[Any] = StateGraph(Answers)
     graph.add_node("outer", inner.compile())
@@ -239,8 +240,6 @@ async def test_what_no_checkpoint_can_hold_is_named_by_its_path(value: object):
 
 
 async def test_an_object_that_json_cannot_say_is_named_and_not_shown():
-    from turnwire.graph.plain import to_json as plain  # noqa: PLC0415
-
     assert plain({"order": Custom(), "array": np.array([1, 2])}) in (
         {"order": "<Custom>", "array": "<ndarray>"},
         {"order": "<Custom>", "array": [1, 2]},
@@ -290,7 +289,10 @@ async def test_a_draft_in_the_state_is_shown_with_the_question():
 
 
 async def test_answers_find_their_interrupt_by_its_own_id():
-    assert resume_map({PauseId("rev_abc"): "yes", PauseId("pse_d_e"): 1}) == {"abc": "yes", "d_e": 1}
+    assert resume_map({PauseId("rev_abc"): "yes", PauseId("pse_d_e"): 1}) == {
+        "abc": "yes",
+        "d_e": 1,
+    }
 
 
 async def test_the_same_question_has_the_same_id_after_a_restart():

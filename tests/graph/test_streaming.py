@@ -8,8 +8,10 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.cache.memory import InMemoryCache
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import AnyMessage, add_messages
+from langgraph.runtime import Runtime
 from langgraph.types import CachePolicy, Send
 from pydantic import BaseModel
 from tests.graph.models import Chunked, Whole
@@ -25,6 +27,7 @@ from turnwire.events import (
     ToolStarted,
     TurnFailed,
 )
+from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import emit, speaker
 from turnwire.graph.manifest import Manifest
 
@@ -33,6 +36,10 @@ pytestmark = pytest.mark.anyio
 
 class Speaking(MessagesState):
     spare: Annotated[list[str], operator.add]
+
+
+def same_key(*state: object) -> str:
+    return "same"
 
 
 def one_node(model: Any, **config: Any) -> StateGraph[Any]:  # noqa: ANN401
@@ -115,7 +122,7 @@ async def test_a_cached_node_ends_though_it_did_not_run():
         return {"spare": ["x"]}
 
     graph: StateGraph[Any] = StateGraph(Speaking)
-    graph.add_node("slow", slow, cache_policy=CachePolicy(key_func=lambda *_: "same"))
+    graph.add_node("slow", slow, cache_policy=CachePolicy(key_func=same_key))
     graph.add_edge(START, "slow")
     host = Host(graph.compile(cache=InMemoryCache()))
     await host.play()
@@ -349,12 +356,7 @@ async def test_outside_a_run_nodes_stay_ordinary_functions():
 
 
 async def test_a_graphs_own_custom_data_is_not_published():
-    async def answer(state: MessagesState, writer: Any) -> dict[str, Any]:  # noqa: ANN401
-        return {}
-
-    def custom(state: MessagesState) -> dict[str, Any]:
-        from langgraph.config import get_stream_writer  # noqa: PLC0415
-
+    async def custom(state: MessagesState) -> dict[str, Any]:
         get_stream_writer()({"secret": "CANARY"})
         return {}
 
@@ -467,13 +469,10 @@ class ForeignContext(TypedDict):
 async def test_a_foreign_graph_gets_the_context_that_it_declares():
     seen: list[Any] = []
 
-    async def answer(state: MessagesState, runtime: Any) -> dict[str, Any]:  # noqa: ANN401
+    async def answer(state: MessagesState, runtime: Runtime[ForeignContext]) -> dict[str, Any]:
         seen.append(runtime.context)
         return {"messages": [AIMessage(content="Ok.")]}
 
-    from langgraph.runtime import Runtime  # noqa: PLC0415
-
-    answer.__annotations__["runtime"] = Runtime[ForeignContext]
     graph: StateGraph[Any, Any] = StateGraph(MessagesState, context_schema=ForeignContext)
     graph.add_node("answer", answer)
     graph.add_edge(START, "answer")
@@ -485,13 +484,11 @@ async def test_a_foreign_graph_gets_the_context_that_it_declares():
 
 async def test_secrets_reach_nodes_and_no_checkpoint():
     seen: list[str] = []
-    from langgraph.runtime import Runtime  # noqa: PLC0415
 
-    async def answer(state: MessagesState, runtime: Any) -> dict[str, Any]:  # noqa: ANN401
+    async def answer(state: MessagesState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         seen.append(runtime.context.secrets["token"])
         return {"messages": [AIMessage(content="Ok.")]}
 
-    answer.__annotations__["runtime"] = Runtime
     host = Host(line(answer=answer))
 
     played = await host.play(secrets={"token": "CANARY"})

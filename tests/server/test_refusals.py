@@ -10,6 +10,9 @@ import httpx
 import pytest
 from tests.server.running import InThread
 
+from turnwire.storage.base import ConversationRecord
+from turnwire.storage.sql import SqliteStore
+
 NESTED = '{"messages":[{"role":"user","content":' + "[" * 50_000 + "]" * 50_000 + "}]}"
 
 
@@ -191,3 +194,21 @@ def test_health_is_open_to_everybody(shared: InThread):
     http = shared.nobody().http
     assert http.get("/healthz").json() == {"status": "ok"}
     assert http.get("/readyz").json() == {"status": "ready"}
+
+
+def test_a_bug_of_ours_is_500_in_the_envelope_and_its_words_are_nobodys(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    async def broken(self: SqliteStore, principal: str) -> list[ConversationRecord]:
+        raise RuntimeError("CANARY of a bug")
+
+    monkeypatch.setattr(SqliteStore, "conversations", broken)
+    with InThread(data_dir, environment="production") as server:
+        monkeypatch.setenv("TURNWIRE_ENVIRONMENT", "production")
+        answer = server.api("chat").http.get("/conversations")
+    _refused(answer, 500, "internal_error")
+    assert "CANARY" not in answer.text
+    error_id = answer.json()["error"]["error_id"]
+    assert error_id in [getattr(each, "error_id", None) for each in caplog.records]
+    assert "CANARY" not in caplog.text
+    assert "RuntimeError" in caplog.text

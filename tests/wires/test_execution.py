@@ -285,18 +285,26 @@ def test_no_frame_outgrows_a_clients_buffer_however_long_the_text(text: str, tok
 
 
 def test_who_loses_the_connection_within_a_long_text_hears_it_again_from_its_start():
-    scenario = Scenario(
-        "long",
-        (say(*words("short ", "y" * 20_000)), say(completed("short " + "y" * 20_000))),
-        phase="completed",
-        content="",
-    )
-    log = envelopes(scenario)
-    pieces = [each for each in messages(scenario) if each.name == "token"][1:]
+    replaced = TextReplaced(text="y" * 20_000, reason="edited")
+    scenario = Scenario("long", (say(*words("short"), replaced),), phase="running", content="")
+    wire, sent = Execution(tokens=True), messages(scenario)
 
-    assert [each.id for each in pieces[:-1]] == ["trn_1.2", "trn_1.2"]
-    assert pieces[-1].id == "trn_1.3"
-    assert len(log) == 4
+    assert [(each.name, each.id) for each in sent[1:]] == [
+        ("token", "trn_1.2"),
+        ("text_replaced", "trn_1.2"),
+        ("token", "trn_1.2"),
+        ("token", "trn_1.3"),
+    ]
+    log = envelopes(scenario)
+    for each in log[:2]:
+        wire.say(each)
+    assert list(wire.say(log[2])) == sent[2:]
+
+
+def test_a_long_delta_is_several_events_of_their_own():
+    scenario = Scenario("long", (say(*words("y" * 20_000)),), phase="running", content="")
+
+    assert [each.id for each in messages(scenario)[1:]] == ["trn_1.2", "trn_1.3", "trn_1.4"]
 
 
 def test_text_that_just_fits_is_sent_whole():

@@ -119,11 +119,10 @@ class Order:
             self.nodes, self.tools = self._waiting
         self.state = TurnState.RUNNING
 
-    def follow_words(self, event: TextDelta) -> None:
-        """Do what :meth:`follow` does for the most frequent event."""
-        if self.state is not TurnState.RUNNING:
-            next_state(self.state, event)
-        self.said = True
+    def may_speak(self) -> bool:
+        """Whether words may come now, and if so take them as said."""
+        self.said = self.said or self.state is TurnState.RUNNING
+        return self.state is TurnState.RUNNING
 
     def _follow_node(self, event: NodeStarted | NodeCompleted) -> None:
         if isinstance(event, NodeStarted):

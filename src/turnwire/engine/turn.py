@@ -1,6 +1,7 @@
 """One turn, without I/O: feed it what the agent says, keep and send what it returns."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from turnwire.engine.grammar import FINAL, Order, TurnState
 from turnwire.errors import IllegalTransition, TurnBroken
@@ -23,6 +24,9 @@ from turnwire.events import (
     TurnStarted,
 )
 from turnwire.ids import PauseId, RunId, Seq, TurnId
+
+_PIECE: Final = 8192
+"""Characters of one delta at most, so that no frame outgrows a client's line buffer."""
 
 
 def _failure(error: TurnBroken, error_id: str) -> TurnFailed:
@@ -101,7 +105,7 @@ class Turn:
         """
         for event in events:
             if type(event) is TextDelta:
-                self._seal_words(event, at)
+                self._say(event, at)
                 continue
             if isinstance(event, TurnCompleted):
                 event = self._conclude(event, at)
@@ -144,13 +148,6 @@ class Turn:
         self.seq += 1
         self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, event))
         self._remember(event, at)
-
-    def _seal_words(self, event: TextDelta, at: int) -> None:
-        """Do what :meth:`_seal` does, shorter: nine of ten events are words."""
-        self.order.follow_words(event)
-        self.seq += 1
-        self._said.append(event.text)
-        self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, event))
 
     def _remember(self, event: Event, at: int) -> None:
         match event:
@@ -209,9 +206,21 @@ class Turn:
         asked = tuple(self.pauses.get(each.pause_id, each) for each in event.pauses)
         return event.model_copy(update={"pauses": asked, "draft": event.draft or self.text})
 
+    def _say(self, words: TextDelta, at: int) -> None:
+        """Do what :meth:`_seal` does, shorter: nine of ten events are words."""
+        if len(words.text) > _PIECE:
+            for start in range(0, len(words.text), _PIECE):
+                self._say(TextDelta(text=words.text[start : start + _PIECE]), at)
+            return
+        if not self.order.may_speak():
+            self.order.follow(words)
+        self.seq += 1
+        self._said.append(words.text)
+        self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, words))
+
     def _say_content(self, content: str, at: int) -> None:
         if not self.order.said:
-            self._seal(TextDelta(text=content), at)
+            self._say(TextDelta(text=content), at)
             return
         cited = tuple(self.citations)
         self._seal(TextReplaced(text=content, reason="final_message"), at)

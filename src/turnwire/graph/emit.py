@@ -57,7 +57,12 @@ class Speaker:
 
     def say(self, text: str) -> None:
         """Say the next words of the answer; empty text is not said."""
-        if text:
+        if not text:
+            return
+        batch = self._batch
+        if batch is not None and self._joins and not batch.taken:
+            batch.append(TextDelta(text=text))
+        else:
             self.emit(TextDelta(text=text))
 
 

@@ -71,8 +71,26 @@ def to_json(value: object) -> JsonValue:
     Sets and tuples become lists, models and dataclasses objects, NaN and infinities ``null``,
     bytes and unknown objects their text.
     """
-    plain = to_jsonable_python(value, fallback=_as_text, bytes_mode="base64", by_alias=True)
+    try:
+        plain = to_jsonable_python(value, fallback=_as_text, bytes_mode="base64", by_alias=True)
+    except UnicodeEncodeError:  # half a character in a key
+        whole = _whole_keys(value)
+        plain = to_jsonable_python(whole, fallback=_as_text, bytes_mode="base64", by_alias=True)
     return _tidy(plain)
+
+
+def _whole_keys(value: Any) -> Any:  # noqa: ANN401 - anything at all may be in a graph's state
+    match value:
+        case dict():
+            members = cast("Mapping[Any, Any]", value)
+            return {
+                mend(key) if isinstance(key, str) else key: _whole_keys(each)
+                for key, each in members.items()
+            }
+        case list() | tuple():
+            return [_whole_keys(each) for each in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def preview(value: object) -> JsonValue:

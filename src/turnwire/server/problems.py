@@ -2,6 +2,7 @@
 
 import logging
 import math
+import traceback
 from collections.abc import Mapping
 from typing import Final, cast
 
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from turnwire.errors import AdmissionRefused, RequestInvalid, TurnBroken, TurnwireError
 from turnwire.events import TurnFailed
 from turnwire.ids import new_id
+from turnwire.telemetry import where
 
 _LOG = logging.getLogger("turnwire.server")
 
@@ -25,11 +27,16 @@ CLIENT_HAS_LEFT: Final = 499
 _CODES: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
 
 
-class RequestIds:
-    """Gives each request an id, which its answer and its log lines carry."""
+class LastResort:
+    """Gives each request an id that its answer carries, and is the last to hear of an error.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Whatever was not meant to be raised ends here, for the server would write it to its own log
+    with every word of it; ``messages`` says whether ours may have them.
+    """
+
+    def __init__(self, app: ASGIApp, *, messages: bool) -> None:
         self._app = app
+        self._messages = messages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -39,23 +46,47 @@ class RequestIds:
         request_id = new_id("req")
         scope.setdefault("state", {})["request_id"] = request_id
         header = (b"x-request-id", request_id.encode())
+        begun = False
 
         async def send_with_id(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 message["headers"] = [*message["headers"], header]
             await send(message)
 
-        await self._app(scope, receive, send_with_id)
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception as error:  # a bug of ours, whatever it is
+            answer = self._unexpected(error, request_id)
+            if not begun:
+                await answer(scope, receive, send_with_id)
+
+    def _unexpected(self, error: Exception, request_id: str) -> Response:
+        error_id = new_id("err")
+        about = {"request_id": request_id, "error_id": error_id}
+        told = "".join(traceback.format_exception(error)) if self._messages else ""
+        extra = {**about, "where": where(error)}
+        _LOG.error("unexpected error: %s %s", type(error).__name__, told, extra=extra)
+        body = {
+            "code": "internal_error",
+            "message": "Something went wrong here; the operators find it under the error id.",
+            "retryable": False,
+            **about,
+        }
+        return JSONResponse({"error": body}, status_code=500)
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of ``app`` leave in the envelope of the contract."""
+def install(app: FastAPI, *, messages: bool) -> None:
+    """Make every error of ``app`` leave in the envelope of the contract.
+
+    With ``messages`` the log has what an unexpected error says, which may be anybody's words.
+    """
     app.add_exception_handler(TurnwireError, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _left)
-    app.add_exception_handler(Exception, _unexpected)
-    app.add_middleware(RequestIds)
+    app.add_middleware(LastResort, messages=messages)
 
 
 def failure(event: TurnFailed, status: int, request_id: str) -> Response:
@@ -73,13 +104,13 @@ def invalid(error: ValidationError) -> RequestInvalid:
 
 
 def request_id(request: Request) -> str:
-    """Return the id that :class:`RequestIds` gave the request."""
+    """Return the id that :class:`LastResort` gave the request."""
     return getattr(request.state, "request_id", "")
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, TurnwireError):
-        return await _unexpected(request, error)
+        raise error
     body: dict[str, object] = {
         "code": error.code,
         "message": error.public if isinstance(error, TurnBroken) else str(error),
@@ -119,16 +150,3 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _left(request: Request, error: Exception) -> Response:
     return Response(status_code=CLIENT_HAS_LEFT)
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    error_id = new_id("err")
-    _LOG.error("unexpected error %s", error_id, exc_info=error)
-    body = {
-        "code": "internal_error",
-        "message": "Something went wrong here; the operators find it under the error id.",
-        "retryable": False,
-        "request_id": request_id(request),
-        "error_id": error_id,
-    }
-    return JSONResponse({"error": body}, status_code=500)

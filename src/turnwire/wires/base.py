@@ -41,9 +41,7 @@ def to_json(value: object) -> str:
     try:
         text = orjson.dumps(value).decode()
     except TypeError:  # a lone surrogate, or an integer over 64 bits: rare, and slower
-        return json.dumps(
-            _finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":")
-        )
+        return json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     if text.isascii():
         return text
     return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -190,8 +190,11 @@ class Execution:
     def say(self, envelope: Envelope, /) -> Iterable[WireMessage]:
         """Return the frame that says this event, or nothing."""
         event = envelope.event
-        if type(event) is TextDelta:
-            return self._token(envelope, event)
+        if type(event) is TextDelta:  # nine of ten events
+            if not self._tokens:
+                return ()
+            data = '{"text":' + to_json(event.text) + "}"
+            return (WireMessage(f"{envelope.turn_id}.{envelope.seq}", "token", data),)
         match event:
             case TurnStarted():
                 self._started = event
@@ -222,8 +225,16 @@ class Execution:
             "locale": started.locale,
         }
         if isinstance(event, TurnCompleted):
-            said = event.model_dump(exclude={"type", "usage"})
-            return ChatResponse.model_validate({**about, **said, "status": "complete"})
+            return ChatResponse(
+                **about,
+                status="complete",
+                content=event.content,
+                citations=event.citations,
+                guardrail_decisions=event.guardrail_decisions,
+                cost=event.cost,
+                finish_reason=event.finish_reason,
+                human_wait_ms=event.human_wait_ms,
+            )
         paused = self._paused(envelope, event)
         return ChatResponse(
             **about,
@@ -242,12 +253,6 @@ class Execution:
             self._citations.append(event.citation)
         else:
             self._decisions.append(event.decision)
-
-    def _token(self, envelope: Envelope, event: TextDelta) -> Iterable[WireMessage]:
-        if not self._tokens:
-            return ()
-        data = '{"text":' + to_json(event.text) + "}"
-        return (WireMessage(f"{envelope.turn_id}.{envelope.seq}", "token", data),)
 
     def _replaced(self, envelope: Envelope, event: TextReplaced) -> Iterable[WireMessage]:
         self._citations.clear()
@@ -351,7 +356,9 @@ def _node(envelope: Envelope, event: NodeStarted | NodeCompleted) -> WireMessage
     if isinstance(event, NodeStarted):
         started = NodeStartedBody(node=event.node, run_id=envelope.run_id, ts_ms=envelope.ts_ms)
         return _message(envelope, "node_started", started)
-    done = NodeCompletedBody.model_validate(event.model_dump(exclude={"type"}))
+    done = NodeCompletedBody(
+        node=event.node, status=event.status, duration_ms=event.duration_ms, route=event.route
+    )
     return _message(envelope, "node_completed", done)
 
 
