@@ -1,6 +1,7 @@
 """Put the parts together: the only module that knows every concrete class."""
 
 import asyncio
+import fcntl
 import signal
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -25,6 +26,7 @@ from turnwire.corpora import shipped
 from turnwire.engine.agent import Agent
 from turnwire.engine.runner import Limits
 from turnwire.engine.supervisor import Supervisor, SupervisorPolicy
+from turnwire.errors import SetupError
 from turnwire.graph.agent import Graph, GraphAgent
 from turnwire.graph.load import load
 from turnwire.graph.manifest import Manifest
@@ -74,6 +76,7 @@ def create(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
+            stack.enter_context(_alone_in(settings.data_dir))
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
@@ -113,7 +116,7 @@ def create(settings: Settings) -> FastAPI:
     app.include_router(conversations.router(access, turns, streams))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
-    if settings.on_loopback:
+    if access_policy(settings).cookies:
         page.mount(app, keys, now=system_now)
     problems.install(app, messages=settings.environment == "development")
     return app
@@ -129,7 +132,8 @@ def access_policy(settings: Settings) -> AccessPolicy:
     environment = "live" if settings.environment == "production" else "test"
     return AccessPolicy(
         keys=KeyPolicy(prefix=settings.key_prefix, environment=environment),
-        cookies=settings.on_loopback,
+        # Behind a proxy, everybody comes from loopback: not in production.
+        cookies=settings.on_loopback and settings.environment == "development",
     )
 
 
@@ -175,8 +179,10 @@ def _graphs(settings: Settings, stack: AsyncExitStack) -> list[_Served]:
 
 def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoting) -> GuardedParts:
     slug, title, about = _ABOUT[corpus]
+    policy = _policy(settings, corpus)
+    policy.warm()
     return GuardedParts(
-        policy=_policy(settings, corpus),
+        policy=policy,
         model=chat_model(
             settings.model,
             base_url=settings.model_base_url,
@@ -184,6 +190,9 @@ def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoti
             quoting=quoting,
         ),
         model_name=model_name(settings.model),
+        models={
+            model_name(each): chat_model(each, quoting=quoting) for each in settings.extra_models
+        },
         retriever=_OneCorpus(retriever, corpus),
         hitl=settings.hitl,
         review_expires_in=settings.review_expires_seconds,
@@ -228,6 +237,24 @@ def _supervisor_policy(settings: Settings) -> SupervisorPolicy:
         disconnect_grace_seconds=settings.disconnect_grace_seconds,
         drain_seconds=settings.drain_seconds,
     )
+
+
+@contextmanager
+def _alone_in(data_dir: Path) -> Generator[None]:
+    """Hold the data directory: a second server would end the turns of the first.
+
+    Raises:
+        SetupError: another process serves from it.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True)
+    with (data_dir / "serving.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SetupError(
+                f"another turnwire serves from {data_dir}; stop it, or choose another --data-dir"
+            ) from None
+        yield
 
 
 @contextmanager

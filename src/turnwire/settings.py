@@ -5,6 +5,7 @@ directory; the command line wins over the environment, the environment over the 
 """
 
 import ipaddress
+import tomllib
 from pathlib import Path
 from typing import Literal
 
@@ -51,6 +52,9 @@ class Settings(BaseSettings):
     """Another server that speaks the provider's protocol."""
     model_api_key: str | None = Field(default=None, repr=False)
     """The provider's key; none: the variable that the provider's own package reads."""
+
+    extra_models: tuple[str, ...] = ()
+    """More models that a request may choose by ``model``; each reads its key from its variable."""
 
     hitl: bool = True
     """Whether risky drafts wait for a reviewer."""
@@ -109,6 +113,8 @@ def read(**given: object) -> Settings:
     """
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})  # pyright: ignore[reportArgumentType]
+    except tomllib.TOMLDecodeError as error:
+        raise SetupError(f"turnwire.toml is not TOML: {error}") from None
     except ValidationError as error:
         wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         raise SetupError("settings: " + "; ".join(wrong)) from None

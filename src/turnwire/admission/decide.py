@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -21,6 +21,9 @@ from turnwire.errors import (
 )
 from turnwire.ids import ConversationId, PauseId
 from turnwire.storage.base import ConversationFacts, PauseRecord, TurnRecord
+
+_OWNERS_TO_ANSWER: Final = ("input", "approval")
+"""Kinds of pauses that the conversation's owner answers; reviews are for reviewers."""
 
 IfBusy = Literal["reject", "enqueue", "interrupt"]
 
@@ -127,7 +130,7 @@ def answer_inputs(
     known = {
         each.pause.pause_id: each
         for each in pauses
-        if each.principal == principal and each.pause.kind == "input"
+        if each.principal == principal and each.pause.kind in _OWNERS_TO_ANSWER
     }
     if not answers.keys() <= known.keys():
         raise ResumeUnavailable

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from turnwire.app import corpora, create
+from turnwire.app import access_policy, corpora, create
 from turnwire.cli.ingest import ingest_into
 from turnwire.cli.keys import link, new_link
 from turnwire.cli.output import STDERR, STDOUT, DataDir
@@ -43,7 +43,7 @@ def serve(
     else:
         for corpus, root in corpora(settings).items():
             ingest_into(settings, root, corpus)
-    code = asyncio.run(new_link(settings)) if settings.on_loopback else None
+    code = asyncio.run(new_link(settings)) if access_policy(settings).cookies else None
     with _listen(settings) as listening:
         address = _address(settings, listening)
         server = _Server(

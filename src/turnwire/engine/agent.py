@@ -32,6 +32,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def models(self) -> Sequence[str]:
+        """Other models that a caller may choose by name."""
+        ...
+
+    @property
     def topology(self) -> Topology:
         """The graph as clients may draw it."""
         ...

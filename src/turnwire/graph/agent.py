@@ -50,6 +50,7 @@ class GraphAgent:
         self.title = manifest.title
         self.description = manifest.description
         self.model = manifest.model
+        self.models = manifest.models
         self.topology: Topology = topology(graph, manifest)
         self._saver = saver
         self._graph = graph.copy({"checkpointer": saver})

@@ -15,6 +15,8 @@ class Manifest:
     description: str = ""
     model: str = "unknown"
     """The answer model's name, for clients."""
+    models: tuple[str, ...] = ()
+    """Other models that a caller may choose; the graph reads the choice off its context."""
     answer_node: str | None = None
     """The node whose model calls the member reads; none: every call not tagged ``nostream``."""
     speaks: bool = False

@@ -71,7 +71,8 @@ def _made(spec: str, wanted: dict[str, Any]) -> BaseChatModel:
     except Exception as error:  # each provider's package complains in its own way
         if _is_about_keys(str(error)):
             raise _keyless(spec) from error
-        raise SetupError(f"The model '{spec}' cannot be used: {error}") from error
+        # Not the text: a provider's complaint may quote the key.
+        raise SetupError(f"The model '{spec}' cannot be used ({type(error).__name__}).") from error
 
 
 def _with_key(model: BaseChatModel, spec: str) -> BaseChatModel:

@@ -37,4 +37,5 @@ def _agent(agent: Agent) -> dict[str, Any]:
         "title": agent.title,
         "description": agent.description,
         "model": agent.model,
+        "models": list(agent.models),
     }

@@ -114,8 +114,9 @@ class Turns:
     async def begin(self, new: NewTurn) -> Followed:
         """Begin a turn, or join the one that the same request began before."""
         agent = self.agent(new.agent)
-        if new.model not in (None, agent.model):
-            raise RequestInvalid(("model", f"this agent answers with {agent.model!r}"))
+        if new.model not in (None, agent.model, *agent.models):
+            known = ", ".join((agent.model, *agent.models))
+            raise RequestInvalid(("model", f"this agent answers with: {known}"))
         if new.if_busy != "enqueue" or new.conversation_id is None:
             return await self._begin(agent, new)
         # One at a time and in the order of arrival: a lock of asyncio's is fair.
@@ -183,10 +184,10 @@ class Turns:
 
     async def erase(self, principal: Principal, conversation_id: ConversationId) -> None:
         """Delete the conversation, with all that the agent keeps of it."""
-        known = await self.owned(principal, conversation_id)
+        await self.owned(principal, conversation_id)
         await self.cancel(principal, conversation_id)
-        if known.agent in self.agents:
-            await self.agents[known.agent].forget(conversation_id)
+        for agent in self.agents.values():  # its own may not be served any more
+            await agent.forget(conversation_id)
         await self.store.erase(conversation_id)
 
     async def owned(
@@ -255,7 +256,7 @@ class Turns:
         event = TurnStarted(
             conversation_id=conversation_id,
             agent=agent.slug,
-            model=agent.model,
+            model=new.model or agent.model,
             locale=new.locale,
             trace_id=new_trace_id(),
             topology=agent.topology,
@@ -284,7 +285,7 @@ class Turns:
             dropped=(dropped.turn_id, dropped.envelopes) if dropped else None,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
-        await self.supervisor.start(agent, opening, _work(record, unsettled))
+        await self.supervisor.start(agent, opening, _work(record, event.model, unsettled))
         return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=turn.run_id)
 
     async def _resume(
@@ -298,8 +299,14 @@ class Turns:
         if turn_record is None or record.agent not in self.agents:
             raise ResumeUnavailable
         turn = await self.supervisor.restore(record.turn_id)
-        run_id = RunId(new_id("run"))
-        work = replace(_work(turn_record), answers=values, run_id=run_id, started_ms=self._now())
+        if turn.started is None:
+            raise ResumeUnavailable
+        work = replace(
+            _work(turn_record, turn.started.model),
+            answers=values,
+            run_id=RunId(new_id("run")),
+            started_ms=self._now(),
+        )
         try:
             started = await self.supervisor.resume(self.agents[record.agent], turn, answers, work)
         except Conflict:
@@ -335,7 +342,7 @@ class _Dropped:
     envelopes: Sequence[Envelope]
 
 
-def _work(record: TurnRecord, unsettled: Sequence[TurnRecord] = ()) -> Work:
+def _work(record: TurnRecord, model: str, unsettled: Sequence[TurnRecord] = ()) -> Work:
     return Work(
         turn_id=record.turn_id,
         conversation_id=record.conversation_id,
@@ -345,6 +352,7 @@ def _work(record: TurnRecord, unsettled: Sequence[TurnRecord] = ()) -> Work:
         trace_id=record.trace_id,
         started_ms=record.created_ms,
         messages=record.messages,
+        model=model,
         unsettled=tuple(
             Unsettled(turn_id=each.turn_id, messages=each.messages, content=each.content)
             for each in unsettled

@@ -71,6 +71,7 @@ def manifest(parts: GuardedParts) -> Manifest:
         title=parts.title,
         description=parts.description,
         model=parts.model_name,
+        models=tuple(parts.models),
         answer_node=NAME,
         speaks=True,
         kinds=kinds,

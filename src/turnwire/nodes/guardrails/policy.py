@@ -131,6 +131,12 @@ class Policy(Strict):
         books = (self.escalation_book, self.injection_book, self.scope_book)
         return any(each.knows(word) for each in books)
 
+    def warm(self) -> None:
+        """Make every rule ready to read now, which takes a moment, and not in a member's turn."""
+        for book in (self.in_scope_book, self.persona_book, self.review_book):
+            book.knows("")
+        self.knows("")
+
     @cached_property
     def escalation_book(self) -> Rulebook[EscalationRule]:
         """The escalation rules, ready to read."""
