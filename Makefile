@@ -24,7 +24,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m tools.reference --check
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench.run $(ARGS)

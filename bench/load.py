@@ -233,7 +233,8 @@ class Run:
             server, client = self._server_cpu(), time.process_time()
             self.measuring, self.window_began = True, time.perf_counter()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._done.wait(), plan.seconds)
+                async with asyncio.timeout(plan.seconds):
+                    await self._done.wait()
             self.measuring = False
             wall = time.perf_counter() - self.window_began
             client, server = time.process_time() - client, self._server_cpu() - server

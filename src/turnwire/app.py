@@ -5,6 +5,7 @@ import fcntl
 import signal
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,7 +17,6 @@ import aiosqlite
 from fastapi import FastAPI
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from turnwire.admission.api_keys import KeyPolicy
 from turnwire.agents.guarded.graph import build, manifest
@@ -30,6 +30,7 @@ from turnwire.errors import SetupError
 from turnwire.graph.agent import Graph, GraphAgent
 from turnwire.graph.load import load
 from turnwire.graph.manifest import Manifest
+from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
 from turnwire.models.catalog import chat_model, model_name
 from turnwire.models.quoting import Quoting
@@ -59,37 +60,51 @@ from turnwire.storage.sql import SqliteStore
 from turnwire.telemetry import LogReporter
 
 INDEX: Final = "index.db"
+_THREADS: Final = 64
+"""Nodes that are plain functions run in threads; so many may block at once."""
 
 
-def create(settings: Settings) -> FastAPI:
-    """Return the ASGI application that ``settings`` describe."""
+def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
+    """Return the ASGI application that ``settings`` describe.
+
+    ``served`` is what it serves; without it, the settings say so, which takes a second.
+
+    Raises:
+        SetupError: a graph, policy, model or index is not usable; the text says what to do.
+    """
     keys = key_store(settings)
     store = keys if settings.store == "sqlite" else MemoryStore()
     reporter = LogReporter(messages=settings.environment == "development")
     supervisor = Supervisor(
         store, now=system_now, reporter=reporter, policy=_supervisor_policy(settings)
     )
-    served: dict[str, Agent] = {}
+    parts = served or _served(settings)
+    agents_by_slug: dict[str, Agent] = {}
     turn_policy = TurnPolicy(if_busy=settings.if_busy)
-    turns = Turns(store, supervisor, served, now=system_now, policy=turn_policy)
+    turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
-            stack.enter_context(_alone_in(settings.data_dir))
+            stack.enter_context(alone_in(settings.data_dir))
+            if parts.index is not None:
+                stack.callback(parts.index.close)
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
             saver = await _saver(settings, stack)
-            for each in await asyncio.to_thread(_graphs, settings, stack):
+            for graph, manifest_ in parts.graphs:
                 agent = GraphAgent(
-                    each.graph,
-                    each.manifest,
+                    graph,
+                    manifest_,
                     saver=saver,
                     now=system_now,
                     recursion_limit=settings.recursion_limit,
                 )
-                served[agent.slug] = agent
+                agents_by_slug[agent.slug] = agent
+            asyncio.get_running_loop().set_default_executor(
+                ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="turnwire-node")
+            )
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
             with _drain_on_signal(supervisor):
@@ -143,9 +158,11 @@ def corpora(settings: Settings) -> dict[str, Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Served:
-    graph: Graph
-    manifest: Manifest
+class Served:
+    """What is served: graphs with their manifests, and the index that they search."""
+
+    graphs: tuple[tuple[Graph, Manifest], ...] = ()
+    index: Index | None = None
 
 
 class _OneCorpus:
@@ -160,21 +177,16 @@ class _OneCorpus:
         return self._retriever.search(query, locale=locale, corpus=self._corpus)
 
 
-def _graphs(settings: Settings, stack: AsyncExitStack) -> list[_Served]:
-    """Build what is served; slow (models load), so it runs in a thread."""
+def _served(settings: Settings) -> Served:
     if settings.agent is not None:
-        return [_Served(*load(settings.agent))]
+        return Served((load(settings.agent),))
     encoder = EmbeddedEncoder()
     encoder.encode(["warm"])
     index = Index(settings.data_dir / INDEX)
-    stack.callback(index.close)
     retriever = Retriever(index, encoder, RetrievalPolicy())
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
-    served: list[_Served] = []
-    for corpus in corpora(settings):
-        parts = _parts(settings, corpus, retriever, quoting)
-        served.append(_Served(build(parts), manifest(parts)))
-    return served
+    parts = [_parts(settings, corpus, retriever, quoting) for corpus in corpora(settings)]
+    return Served(tuple((build(each), manifest(each)) for each in parts), index)
 
 
 def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoting) -> GuardedParts:
@@ -225,7 +237,7 @@ async def _saver(settings: Settings, stack: AsyncExitStack) -> BaseCheckpointSav
         return InMemorySaver(serde=serializer)
     path = settings.data_dir / "checkpoints.db"
     connection = await stack.enter_async_context(aiosqlite.connect(path))
-    saver = AsyncSqliteSaver(connection, serde=serializer)
+    saver = SqliteSaver(connection, serde=serializer)
     await saver.setup()
     return saver
 
@@ -240,7 +252,7 @@ def _supervisor_policy(settings: Settings) -> SupervisorPolicy:
 
 
 @contextmanager
-def _alone_in(data_dir: Path) -> Generator[None]:
+def alone_in(data_dir: Path) -> Generator[None]:
     """Hold the data directory: a second server would end the turns of the first.
 
     Raises:

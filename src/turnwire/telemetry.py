@@ -5,6 +5,8 @@ import logging
 import traceback
 from typing import Final
 
+from turnwire.errors import TurnwireError
+
 _LOG: Final = logging.getLogger("turnwire")
 _KEPT: Final = ("request_id", "turn_id", "trace_id", "error_id")
 
@@ -39,7 +41,10 @@ class LogReporter:
     def failed(self, error: BaseException, *, error_id: str, turn_id: str) -> None:
         """See :class:`turnwire.engine.runner.Reporter`."""
         about = {"error_id": error_id, "turn_id": turn_id, "where": where(error)}
-        told = "".join(traceback.format_exception(error)) if self._messages else ""
+        if self._messages:
+            told = "".join(traceback.format_exception(error))
+        else:
+            told = str(error) if isinstance(error, TurnwireError) else ""  # our own words
         name = type(error.__cause__ or error).__name__
         _LOG.error("turn failed: %s %s", name, told, extra=about)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from pydantic import JsonValue
+
 from tests.scenarios.play import EPOCH, Scenario, opening
 from tests.scenarios.play import envelopes as played
 from tests.scenarios.turns import asked
-
 from turnwire.admission.decide import (
     Ask,
     Begin,

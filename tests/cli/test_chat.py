@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from typer.testing import CliRunner, Result
+
 from tests.cli.scripted_server import (
     EVENTS,
     THREAD,
@@ -28,8 +30,6 @@ from tests.cli.scripted_server import (
     token,
     topology,
 )
-from typer.testing import CliRunner, Result
-
 from turnwire.admission.api_keys import new_key
 from turnwire.app import access_policy, create
 from turnwire.cli.keys import with_keys

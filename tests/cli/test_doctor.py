@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.scripted_server import ScriptedServer, as_json
 from typer.testing import CliRunner
 
+from tests.cli.scripted_server import ScriptedServer, as_json
 from turnwire.cli import doctor
 from turnwire.cli.doctor import examine
 from turnwire.cli.main import app

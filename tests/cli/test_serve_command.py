@@ -11,8 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.running import Process
 
+from tests.server.running import Process
 from turnwire.cli import main
 from turnwire.settings import read
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from docs.generate import main, pages, write
+
+from tools.reference import main, pages, write
 
 
 def test_the_committed_reference_is_up_to_date():
@@ -23,7 +24,7 @@ def test_the_check_names_a_page_that_was_changed(
     page.write_text(page.read_text("utf-8").replace("turn.paused", "turn.stopped"), "utf-8")
     assert main(["--check"], folder=tmp_path) == 1
     assert capsys.readouterr().err == (
-        "docs/reference/events.md is out of date; run: python -m docs.generate\n"
+        "docs/reference/events.md is out of date; run: python -m tools.reference\n"
     )
 
 
@@ -32,7 +33,7 @@ def test_the_check_names_a_page_that_is_missing(tmp_path: Path, capsys: pytest.C
     (tmp_path / "errors.md").unlink()
     assert main(["--check"], folder=tmp_path) == 1
     assert capsys.readouterr().err == (
-        "docs/reference/errors.md is missing; run: python -m docs.generate\n"
+        "docs/reference/errors.md is missing; run: python -m tools.reference\n"
     )
 
 
@@ -43,7 +44,7 @@ def test_the_check_names_a_page_that_nothing_writes(
     (tmp_path / "studio.md").write_text("# Studio\n", "utf-8")
     assert main(["--check"], folder=tmp_path) == 1
     assert capsys.readouterr().err == (
-        "docs/reference/studio.md is written by nothing; run: python -m docs.generate\n"
+        "docs/reference/studio.md is written by nothing; run: python -m tools.reference\n"
     )
 
 

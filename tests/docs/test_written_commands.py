@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from turnwire.app import create
+from turnwire.app import Served, create
 from turnwire.cli.main import app
 from turnwire.settings import Settings
 
@@ -16,6 +16,10 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], key=lambda page: page.as_posix()
 )
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+
+def _openapi() -> dict[str, Any]:
+    return create(Settings.model_construct(), served=Served()).openapi()
 
 
 def text_of(name: str) -> str:
@@ -63,7 +67,7 @@ def test_every_link_leads_to_a_file(name: str):
 def test_every_curl_line_calls_a_route_that_exists(name: str):
     known = {
         (method.upper(), re.sub(r"\{[^}]*\}", "{}", path))
-        for path, methods in create(Settings.model_construct()).openapi()["paths"].items()
+        for path, methods in _openapi()["paths"].items()
         for method in methods
     }
     lines = text_of(name).replace("\\\n", " ")

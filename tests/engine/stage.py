@@ -25,6 +25,7 @@ class ScriptedAgent:
     title = "Helper"
     description = ""
     model = "quoting"
+    models = ()
     topology = Topology()
 
     def __init__(self, script: Script) -> None:

@@ -3,9 +3,9 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.scenarios.play import EPOCH, Scenario, envelopes
 from tests.scenarios.turns import GUARDED, SCENARIOS, asked, cited, completed
-
 from turnwire.engine.grammar import FINAL, RUN_ENDINGS, TRANSITIONS, Order, TurnState, next_state
 from turnwire.engine.turn import Turn
 from turnwire.errors import AgentError, IllegalTransition

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
+
 from tests.engine.stage import Batches, Script, ScriptedAgent, Stage, staged
 from tests.scenarios.turns import asked, completed, ended, started, words
-
 from turnwire.engine import supervisor as supervisor_module
 from turnwire.engine.runner import Limits
 from turnwire.engine.supervisor import SupervisorPolicy

@@ -1,6 +1,7 @@
 """What a turn remembers, closes and says at its end."""
 
 import pytest
+
 from tests.scenarios.play import EPOCH, NO_TOPOLOGY
 from tests.scenarios.turns import (
     GUARDED,
@@ -13,7 +14,6 @@ from tests.scenarios.turns import (
     started,
     words,
 )
-
 from turnwire.engine.grammar import Order, TurnState
 from turnwire.engine.turn import Turn
 from turnwire.errors import IllegalTransition, StorageUnavailable, UpstreamTimeout

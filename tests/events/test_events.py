@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+
 from tests.scenarios.play import Scenario, envelopes
 from tests.scenarios.turns import SCENARIOS
-
 from turnwire.events import (
     EVENT,
     EVENT_TYPES,

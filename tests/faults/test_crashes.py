@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from tests.server.reading import Frame, text_of
 from tests.server.running import InThread, Process
 

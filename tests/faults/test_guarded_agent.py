@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
+
 from tests.server.providers import CUT, HANG, Provider, answer, delta
 from tests.server.raw import RawClient
 from tests.server.reading import text_of
 from tests.server.running import InThread, eventually
-
 from turnwire.cli.ingest import ingest_into
 from turnwire.settings import read
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import httpx
 import pytest
+
 from tests.server import graphs
 from tests.server.raw import NEVER_READ, RawClient, SilenceCutter, request
 from tests.server.running import Api, InThread, Process, eventually
-
 from turnwire.events import Envelope, unpack
 from turnwire.ids import TurnId
 from turnwire.storage.projection import ends_run
@@ -221,10 +221,6 @@ def test_blocking_nodes_stall_no_other_stream(data_dir: Path):
             assert {each.result().json()["content"] for each in blocked} == {"unblocked"}
 
 
-@pytest.mark.xfail(
-    reason="BUG app.py: sync nodes share asyncio's default pool, so cpu+4 of them stall the rest",
-    strict=True,
-)
 def test_blocking_nodes_do_not_make_another_turns_sync_node_wait(data_dir: Path):
     pool_size = min(32, (os.cpu_count() or 1) + 4)
     with InThread(data_dir) as server, ExitStack() as streams:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tests.server import graphs
 from tests.server.running import Api, InThread, Process
 
@@ -69,10 +70,6 @@ def test_the_log_tells_the_kind_of_error_under_the_id_that_the_client_got(produc
         assert kind in production.log
 
 
-@pytest.mark.xfail(
-    reason="BUG telemetry.py: in production the path of the value that can't be stored is lost",
-    strict=True,
-)
 def test_the_log_of_production_names_the_path_of_what_cannot_be_stored(production: Told):
     assert "thing.deep[0]" in production.log
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+
 from tests.server import graphs
 from tests.server.providers import CUT, DONE, HANG, Provider, answer, delta, stopped
 from tests.server.raw import RawClient

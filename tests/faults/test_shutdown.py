@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from tests.server.reading import Frame, Reader
 from tests.server.running import InThread, Process
-
 from turnwire import app
 from turnwire.engine.supervisor import Supervisor
 

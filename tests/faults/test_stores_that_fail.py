@@ -9,9 +9,9 @@ from pathlib import Path
 
 import aiosqlite
 import pytest
+
 from tests.server.reading import Frame, text_of
 from tests.server.running import InThread, Process, eventually
-
 from turnwire import app
 from turnwire.storage.sql import SqliteStore
 
@@ -103,10 +103,6 @@ def test_a_checkpoint_that_cannot_be_written_is_a_failure_with_the_words_kept(da
         assert api.chat("say next", thread_id=thread_id).json()["content"] == "next"
 
 
-@pytest.mark.xfail(
-    reason="BUG graph/failures.py: sqlite3.OperationalError of the saver is told as agent_error",
-    strict=True,
-)
 def test_a_checkpoint_that_cannot_be_written_is_told_as_storage_unavailable(data_dir: Path):
     with InThread(data_dir) as server:
         api = server.api("chat")

@@ -11,8 +11,8 @@ from langgraph.errors import UnknownInterruptError
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel
-from tests.graph.stage import Host, Played
 
+from tests.graph.stage import Host, Played
 from turnwire.events import TurnCompleted, TurnPaused
 from turnwire.graph.pause import ask
 from turnwire.graph.pauses import resume_map

@@ -10,9 +10,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import MessagesState
 from pydantic import BaseModel, ConfigDict
+
 from tests.graph.stage import Host
 from tests.graph.test_streaming import line
-
 from turnwire.graph.serializer import NotStorable, StrictSerializer
 
 pytestmark = pytest.mark.anyio

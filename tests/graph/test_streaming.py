@@ -14,9 +14,9 @@ from langgraph.graph.message import AnyMessage, add_messages
 from langgraph.runtime import Runtime
 from langgraph.types import CachePolicy, Send
 from pydantic import BaseModel
+
 from tests.graph.models import Chunked, Whole
 from tests.graph.stage import Host, exhaust
-
 from turnwire.errors import UpstreamUnavailable
 from turnwire.events import (
     NodeCompleted,

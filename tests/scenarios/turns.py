@@ -3,6 +3,7 @@
 from typing import Final
 
 from pydantic import JsonValue
+
 from tests.scenarios.play import (
     EPOCH,
     Answered,
@@ -13,7 +14,6 @@ from tests.scenarios.play import (
     Scenario,
     say,
 )
-
 from turnwire.errors import UpstreamUnavailable
 from turnwire.events import (
     Citation,

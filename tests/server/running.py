@@ -17,9 +17,9 @@ from typing import IO, Any, Final, Self, TypeVar
 
 import httpx
 import uvicorn
-from tests.server.reading import Reader
 from typer.testing import CliRunner
 
+from tests.server.reading import Reader
 from turnwire.app import create
 from turnwire.cli.main import app as command_line
 from turnwire.settings import read

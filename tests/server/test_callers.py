@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.running import InThread, eventually, new_key
 from typer.testing import CliRunner
 
+from tests.server.running import InThread, eventually, new_key
 from turnwire.cli.main import app as command_line
 from turnwire.server.access import COOKIE
 

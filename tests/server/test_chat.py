@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from httpx_sse import EventSource
+
 from tests.server import graphs
 from tests.server.reading import Frame, text_of
 from tests.server.running import InThread

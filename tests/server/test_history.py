@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from tests.server.running import InThread, eventually
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import JsonValue
+
 from tests.server import graphs
 from tests.server.reading import text_of
 from tests.server.running import InThread, eventually

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.server.reading import Frame, text_of
 from tests.server.running import Api, InThread
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.running import InThread
 
+from tests.server.running import InThread
 from turnwire.storage.base import ConversationRecord
 from turnwire.storage.sql import SqliteStore
 

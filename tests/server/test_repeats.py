@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.server.reading import text_of
 from tests.server.running import Api, InThread, eventually
 

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from tests.storage.stores import KINDS, Kind, opened
 
+from tests.storage.stores import KINDS, Kind, opened
 from turnwire.storage.conformance import CHECKS, Check
 
 

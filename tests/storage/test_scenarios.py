@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
 from tests.scenarios.play import Scenario, envelopes, play
 from tests.scenarios.turns import SCENARIOS
 from tests.storage.stores import KINDS, Kind, opened
-
 from turnwire.events import (
     Citation,
     CitationAdded,

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
+
 from tests.engine.stage import Batches, staged
 from tests.scenarios.play import envelopes, play
 from tests.scenarios.turns import PLAIN, completed, words
-
 from turnwire.engine.supervisor import SupervisorPolicy
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope, TextDelta, TurnCompleted, TurnFailed

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+
 from tests.needs import chromium
 from tests.web.fake_server import FakeServer
 

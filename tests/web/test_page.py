@@ -2,6 +2,7 @@
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+
 from tests.web.fake_server import ATTACK, DRAFT, REJECTED, FakeServer, Turn, review_of
 
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from tests.scenarios.play import Scenario, envelopes
 from tests.scenarios.turns import SCENARIOS
-
 from turnwire.events import Envelope
 from turnwire.wires.execution import Execution
 from turnwire.wires.framings.sse import frames

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from httpx_sse import EventSource, ServerSentEvent
+
 from tests.scenarios.play import EPOCH, Answered, Scenario, envelopes, say
 from tests.scenarios.turns import (
     APPROVED,
@@ -28,7 +29,6 @@ from tests.scenarios.turns import (
     words,
 )
 from tests.wires.golden import FOLDER, path, said
-
 from turnwire.events import TextReplaced, ToolStarted, TurnPaused, TurnStarted
 from turnwire.wires.base import WireMessage
 from turnwire.wires.execution import FRAMES, Execution, iso

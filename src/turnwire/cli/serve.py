@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from turnwire.app import access_policy, corpora, create
+from turnwire.app import access_policy, alone_in, corpora, create
 from turnwire.cli.ingest import ingest_into
-from turnwire.cli.keys import link, new_link
+from turnwire.cli.keys import link, new_link, with_keys
 from turnwire.cli.output import STDERR, STDOUT, DataDir
 from turnwire.errors import SetupError
 from turnwire.graph.load import load
@@ -38,6 +38,9 @@ def serve(
     """
     settings = read(host=host, port=port, data_dir=data_dir, docs=docs, agent=agent)
     log_to_stderr(log_level)
+    with alone_in(settings.data_dir):
+        pass  # said before anything is read; the application holds it while it runs
+    with_keys(settings, lambda store: store.keys())
     if settings.agent is not None:
         load(settings.agent)  # a mistake is told before anything starts
     else:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Final, Self
 
 from turnwire.clock import Now
@@ -64,21 +63,23 @@ class Supervisor:
         self._starting = 0
         """Turns that are being stored and will run here."""
         self._drained = False
-        self._tasks = asyncio.TaskGroup()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.draining = asyncio.Event()
 
     async def __aenter__(self) -> Self:
-        await self._tasks.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.drain()
-        await self._tasks.__aexit__(kind, error, trace)
+        if self._tasks:
+            # What never lets go (a blocked thread, say) has its ending and is left behind.
+            await asyncio.wait(self._tasks, timeout=_LET_GO_SECONDS)
+
+    def _own(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     @property
     def running(self) -> int:
@@ -179,7 +180,7 @@ class Supervisor:
         """Begin to drain, in a task of its own; to be called on the event loop."""
         if not self.draining.is_set():
             self.draining.set()
-            self._tasks.create_task(self.drain())
+            self._own(self.drain())
 
     async def drain(self) -> None:
         """Start nothing new; let running turns end within the policy's time, then end them."""
@@ -204,7 +205,7 @@ class Supervisor:
         active = _Active(Run(turn, self._store, now=self._now, reporter=self._reporter))
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._starting += 1
-        active.task = self._tasks.create_task(self._live(agent, active, work, stored, told))
+        active.task = self._own(self._live(agent, active, work, stored, told))
         await asyncio.shield(told)
 
     async def _live(
@@ -260,7 +261,7 @@ class Supervisor:
     def _force(self, active: _Active) -> None:
         """Give a run its ending although the agent does not let go (a blocking node, say)."""
         if not active.done.is_set():
-            self._tasks.create_task(self._end_by_force(active))
+            self._own(self._end_by_force(active))
 
     async def _end_by_force(self, active: _Active) -> None:
         await active.run.stop()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -177,6 +177,7 @@ class SqliteStore:
     async def erase(self, conversation_id: ConversationId) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
         await self._writer.run(lambda db: statements.erase(db, conversation_id))
+        await asyncio.get_running_loop().run_in_executor(self._readers, self._empty_wal)
 
     async def add_key(self, key: KeyRecord) -> None:
         """See :class:`turnwire.storage.base.KeyStore`."""
@@ -216,6 +217,11 @@ class SqliteStore:
         known = SECRETS.c.kind == kind, SECRETS.c.secret_hash == secret_hash
         query = select(SECRETS.c.kind).where(*known, SECRETS.c.expires_ms > now)
         return await self._query(lambda db: db.execute(query).first() is not None)
+
+    def _empty_wal(self) -> None:
+        """Leave no copy of what was erased in the write-ahead log."""
+        with closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def _stored(self, turn_id: TurnId, after: Seq) -> list[Envelope]:
         return await self.read(turn_id, after=after)
@@ -318,6 +324,7 @@ def _engine(path: Path, busy_seconds: float) -> Engine:
     def on_connect(connection: Any, _: object) -> None:  # noqa: ANN401 - sqlite3's own type
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA secure_delete=ON")
 
     def on_begin(connection: Connection) -> None:
         # A reader takes no write lock; the writer takes it at once instead of failing half-way.

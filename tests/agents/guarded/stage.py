@@ -10,8 +10,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
-from tests.models.scripted import Scripted
 
+from tests.models.scripted import Scripted
 from turnwire.agents.guarded import GuardedParts, build
 from turnwire.events import (
     EVENT_TYPES,

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command
+
 from tests.agents.guarded.stage import HEALTH, Run, Stage
 from tests.models.scripted import Scripted
-
 from turnwire.events import GuardrailDecided, TextReplaced
 from turnwire.nodes.review.decision import DECISION_SCHEMA
 

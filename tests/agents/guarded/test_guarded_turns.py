@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+
 from tests.agents.guarded.stage import HEALTH, TEXTS, Found, Shelf, Stage
 from tests.models.scripted import Scripted
-
 from turnwire.agents.guarded import GuardedParts, build, manifest
 from turnwire.errors import UpstreamUnavailable
 from turnwire.events import CitationAdded, RetrievalCompleted, TextDelta, Usage

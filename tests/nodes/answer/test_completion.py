@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
-from tests.models.scripted import Scripted
 
+from tests.models.scripted import Scripted
 from turnwire.events import Usage
 from turnwire.nodes.answer.completion import Completion, complete
 
