@@ -71,12 +71,17 @@ def speaker() -> Speaker:
     try:
         write = get_stream_writer()
     except RuntimeError:
-        return Speaker(None, joins=False)
+        return nobody()
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return Speaker(write, joins=False)
     return Speaker(write, joins=True)
+
+
+def nobody() -> Speaker:
+    """Return a speaker that nobody hears."""
+    return Speaker(None, joins=False)
 
 
 def emit(event: Event) -> None:

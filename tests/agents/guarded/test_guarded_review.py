@@ -125,3 +125,30 @@ def test_a_decision_nobody_waits_for_changes_nothing():
     asyncio.run(stage.graph.ainvoke(Command(resume={"decision": "reject"}), stage.config))
     after = asyncio.run(stage.graph.aget_state(stage.config)).values["messages"]
     assert before == after
+
+
+@pytest.mark.parametrize(
+    ("decision", "said"),
+    [
+        ({"decision": "approve"}, "Tablets are not stopped without advice [1]."),
+        ({"decision": "edit", "edited_text": "Ask your doctor first [2]."}, None),
+        ({"decision": "reject"}, HEALTH.text("review_rejected", "en")),
+    ],
+)
+def test_what_the_question_makes_risky_is_not_said_before_a_person_has_read_it(
+    decision: dict[str, str], said: str | None
+):
+    stage = Stage(Scripted(script=["Tablets are not stopped without advice [1]."]), hitl=True)
+
+    async def both() -> tuple[Run, Run]:
+        paused = await stage.ask("Can I stop taking my blood pressure tablets?")
+        return paused, await stage.decide(decision)
+
+    paused, ended = asyncio.run(both())
+
+    assert (paused.text, paused.cited) == ("", [])
+    (asked,) = paused.interrupts
+    assert asked.value["payload"]["draft"] == "Tablets are not stopped without advice [1]."
+    assert ended.text == (said or decision["edited_text"])
+    assert not any(isinstance(each, TextReplaced) for each in ended.said)
+    assert ended.cited == {"approve": [1], "edit": [2], "reject": []}[decision["decision"]]

@@ -14,7 +14,7 @@ from turnwire.agents.guarded.state import GuardedState, split_new
 from turnwire.errors import UpstreamUnavailable
 from turnwire.events import CitationAdded, Cost, ReasoningDelta
 from turnwire.graph.context import TurnContext
-from turnwire.graph.emit import Speaker, speaker
+from turnwire.graph.emit import Speaker, nobody, speaker
 from turnwire.graph.plain import mend
 from turnwire.nodes.answer.completion import Completion, complete
 from turnwire.nodes.answer.placeholders import Restorer
@@ -35,6 +35,9 @@ def generate_response(parts: GuardedParts) -> Node:
         if fixed is not None:
             said.say(fixed.text)
             return {"draft": fixed.text, "finish_reason": fixed.finish_reason}
+        held = parts.hitl and bool(state.get("verdict", {}).get("review_reasons"))
+        if held:  # a person reads it first: they say it, or something else
+            said = nobody()
         evidence = from_state(state.get("evidence", []))
         privacy = Privacy(parts.policy)
         prompt = _prompt(state, parts, evidence, privacy)
@@ -46,6 +49,7 @@ def generate_response(parts: GuardedParts) -> Node:
         if not draft.strip():
             raise UpstreamUnavailable(f"the model '{name}' said nothing")
         return {
+            "held": held,
             **_account(parts, name, completion),
             **_cited(said, draft, evidence, completion),
         }

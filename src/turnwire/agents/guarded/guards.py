@@ -44,6 +44,7 @@ def intake(parts: GuardedParts) -> Node:
             "question": "",
             "evidence": [],
             "draft": "",
+            "held": False,
             "citations": [],
             "guardrail_decisions": [],
             "finish_reason": "",

@@ -27,6 +27,8 @@ class GuardedState(TypedDict, total=False):
     """See :func:`turnwire.nodes.evidence.source.to_state`."""
     draft: str
     """The answer as it stands."""
+    held: bool
+    """Whether nothing of the draft was said yet, because a person has to read it first."""
     citations: list[dict[str, Any]]
     """:class:`turnwire.events.Citation`, dumped."""
     guardrail_decisions: list[dict[str, Any]]

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from turnwire.events import (
+    Citation,
     CitationAdded,
     GuardrailDecided,
     GuardrailDecision,
@@ -25,6 +26,7 @@ class Drafted(TypedDict, total=False):
     locale: str
     question: str
     draft: str
+    held: bool
     verdict: dict[str, Any]
     evidence: list[dict[str, Any]]
     citations: list[dict[str, Any]]
@@ -85,12 +87,16 @@ def _settle(state: Drafted, decision: Decision, rejected: Callable[[str], str]) 
     changed: Drafted = {"guardrail_decisions": decisions}
     match decision.outcome:
         case "approve":
+            if state.get("held"):
+                _say(state, state.get("draft", ""), "", said)
+                for each in state.get("citations", []):
+                    said.emit(CitationAdded(citation=Citation.model_validate(each)))
             return changed
         case "edit":
             return {**changed, **_edited(state, decision.text, said)}
         case "reject":
             text = rejected(state.get("locale", "en"))
-            said.emit(TextReplaced(text=text, reason="reviewer_reject"))
+            _say(state, text, "reviewer_reject", said)
             return {
                 **changed,
                 "draft": text,
@@ -99,8 +105,16 @@ def _settle(state: Drafted, decision: Decision, rejected: Callable[[str], str]) 
             }
 
 
+def _say(state: Drafted, text: str, reason: str, said: Speaker) -> None:
+    """Say the answer in place of the draft, or for the first time where the draft was held."""
+    if state.get("held"):
+        said.say(text)
+    else:
+        said.emit(TextReplaced(text=text, reason=reason))
+
+
 def _edited(state: Drafted, text: str, said: Speaker) -> Drafted:
-    said.emit(TextReplaced(text=text, reason="reviewer_edit"))
+    _say(state, text, "reviewer_edit", said)
     check = find_citations(text, from_state(state.get("evidence", [])))
     for each in check.citations:
         said.emit(CitationAdded(citation=each))
