@@ -16,7 +16,9 @@ serve: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m tests.needs
+	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
 check: $(VENV)/.dev

@@ -33,7 +33,7 @@ from turnwire.engine.grammar import FINAL, TRANSITIONS, TurnState
 from turnwire.errors import AdmissionRefused, TurnBroken, TurnwireError
 from turnwire.events import EVENT_TYPES
 from turnwire.settings import Settings
-from turnwire.wires.execution import FRAMES
+from turnwire.wires.execution_frames import FRAMES
 
 HERE: Final = Path(__file__).parent
 REFERENCE: Final = HERE.parent / "docs" / "reference"

@@ -6,7 +6,7 @@ from pathlib import Path
 from turnwire import errors
 from turnwire.errors import AdmissionRefused, TurnBroken
 from turnwire.events import EVENT_TYPES
-from turnwire.wires.execution import FRAMES
+from turnwire.wires.execution_frames import FRAMES
 
 RECORD = Path(__file__).parents[2] / "docs/decisions/0002-names-are-for-ever.md"
 

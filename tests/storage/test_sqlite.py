@@ -19,7 +19,7 @@ from turnwire.engine.supervisor import SupervisorPolicy
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope, TextDelta, TurnCompleted, TurnFailed
 from turnwire.ids import PauseId, TurnId
-from turnwire.storage import sql
+from turnwire.storage import packed_log
 from turnwire.storage.conformance import Script
 from turnwire.storage.sql import SqliteStore
 from turnwire.work import Work
@@ -182,7 +182,7 @@ async def eventually_stored(store: SqliteStore, turn_id: TurnId, log: list[Envel
 async def test_a_full_disk_fails_the_turn_and_what_was_shown_is_stored_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sql, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(packed_log, "RETRY_SECONDS", 0.05)
     store = SqliteStore(tmp_path / "turnwire.db")
     await store.open()
     disk = Full(store)
@@ -221,7 +221,7 @@ async def test_a_full_disk_fails_the_turn_and_what_was_shown_is_stored_later(
 async def test_a_disk_that_is_full_at_the_ending_shows_a_failure_and_stores_it_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sql, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(packed_log, "RETRY_SECONDS", 0.05)
     store = SqliteStore(tmp_path / "turnwire.db")
     await store.open()
     disk = Full(store)
@@ -244,7 +244,7 @@ async def test_a_disk_that_is_full_at_the_ending_shows_a_failure_and_stores_it_l
 async def test_words_that_could_not_be_flushed_are_stored_though_the_turn_goes_on_silently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sql, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(packed_log, "RETRY_SECONDS", 0.05)
     path = tmp_path / "turnwire.db"
     store, script = SqliteStore(path, busy_seconds=0.05), Script()
     await store.open()
@@ -262,7 +262,7 @@ async def test_words_that_could_not_be_flushed_are_stored_though_the_turn_goes_o
 async def test_what_is_owed_is_stored_when_the_store_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sql, "_RETRY_SECONDS", 60)
+    monkeypatch.setattr(packed_log, "RETRY_SECONDS", 60)
     path = tmp_path / "turnwire.db"
     store, script = SqliteStore(path, busy_seconds=0.05), Script()
     await store.open()

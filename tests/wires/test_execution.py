@@ -30,8 +30,9 @@ from tests.scenarios.turns import (
 )
 from tests.wires.golden import FOLDER, path, said
 from turnwire.events import TextReplaced, ToolStarted, TurnPaused, TurnStarted
-from turnwire.wires.base import WireMessage
-from turnwire.wires.execution import FRAMES, Execution, iso
+from turnwire.wires.base import WireMessage, iso
+from turnwire.wires.execution import Execution
+from turnwire.wires.execution_frames import FRAMES
 
 WIRES = pytest.mark.parametrize("tokens", [False, True], ids=["plain", "tokens"])
 EACH = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)

@@ -17,7 +17,7 @@ from turnwire.clock import system_now
 from turnwire.errors import SetupError
 from turnwire.settings import Settings, read
 from turnwire.storage.base import KeyRecord, KeyStore
-from turnwire.wires.execution import iso
+from turnwire.wires.base import iso
 
 T = TypeVar("T")
 

@@ -13,11 +13,12 @@ from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId, is_identifier
 from turnwire.server.access import Access
 from turnwire.server.negotiation import wants_tokens
+from turnwire.server.ownership import owned, owned_turn, readable_turn
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, Turns
 from turnwire.storage.base import ConversationRecord, EventLog, TurnRecord
-from turnwire.wires.base import Wire
-from turnwire.wires.execution import Execution, iso
+from turnwire.wires.base import Wire, iso
+from turnwire.wires.execution import Execution
 
 _NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
@@ -37,7 +38,7 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
     async def conversation(request: Request, conversation_id: str) -> Response:
         """One conversation with its turns, oldest first."""
         principal = await access.require(request, "chat")
-        record = await turns.owned(principal, _conversation_id(conversation_id))
+        record = await owned(turns.store, principal, _conversation_id(conversation_id))
         found = await turns.store.turns(record.conversation_id)
         return JSONResponse({**_conversation(record), "turns": [_turn(each) for each in found]})
 
@@ -62,8 +63,8 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
     async def turn(request: Request, conversation_id: str, turn_id: str) -> Response:
         """One turn, with its whole answer."""
         principal = await access.require(request, "chat")
-        found = await turns.owned_turn(
-            principal, _conversation_id(conversation_id), TurnId(turn_id)
+        found = await owned_turn(
+            turns.store, principal, _conversation_id(conversation_id), TurnId(turn_id)
         )
         return JSONResponse(_turn(found))
 
@@ -71,8 +72,8 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
     async def events(request: Request, conversation_id: str, turn_id: str) -> Response:
         """Re-attach to a turn: what came after `Last-Event-ID` or `?after=`, then live."""
         principal = await access.require(request, "chat")
-        found = await turns.readable_turn(
-            principal, _conversation_id(conversation_id), TurnId(turn_id)
+        found = await readable_turn(
+            turns.store, principal, _conversation_id(conversation_id), TurnId(turn_id)
         )
         after = await _position(request, found, turns.store)
         followed = Followed(turn_id=found.turn_id, after=after, run_id=None)

@@ -22,7 +22,8 @@ from turnwire.server.negotiation import locale, wants_stream, wants_tokens
 from turnwire.server.openapi import answers_with, takes
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, NewTurn, Turns
-from turnwire.wires.execution import ChatResponse, Execution
+from turnwire.wires.execution import Execution
+from turnwire.wires.execution_frames import ChatResponse
 
 
 def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:

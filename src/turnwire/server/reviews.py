@@ -5,7 +5,7 @@ from starlette.responses import JSONResponse, Response
 
 from turnwire.server.access import Access
 from turnwire.server.turns import Turns
-from turnwire.wires.execution import review
+from turnwire.wires.execution_frames import review
 
 
 def router(access: Access, turns: Turns) -> APIRouter:

@@ -21,6 +21,7 @@ from turnwire.admission.decide import (
 from turnwire.admission.principal import Principal
 from turnwire.clock import Now
 from turnwire.engine.agent import Agent
+from turnwire.engine.grammar import TurnState
 from turnwire.engine.supervisor import Supervisor
 from turnwire.engine.turn import Turn
 from turnwire.errors import NotFound, RequestInvalid, ResumeUnavailable, TurnInProgress
@@ -35,11 +36,11 @@ from turnwire.ids import (
     new_id,
     new_trace_id,
 )
+from turnwire.server.ownership import owned
 from turnwire.storage.base import (
     Answer,
     Conflict,
     ConversationFacts,
-    ConversationRecord,
     Opening,
     PauseRecord,
     Store,
@@ -174,7 +175,7 @@ class Turns:
         self, principal: Principal, conversation_id: ConversationId
     ) -> TurnRecord | None:
         """Stop what the conversation does; return the turn that was stopped, if there was one."""
-        await self.owned(principal, conversation_id)
+        await owned(self.store, principal, conversation_id)
         active = (await self.store.facts(principal.id, conversation_id, None)).active
         if active is None:
             return None
@@ -184,41 +185,11 @@ class Turns:
 
     async def erase(self, principal: Principal, conversation_id: ConversationId) -> None:
         """Delete the conversation, with all that the agent keeps of it."""
-        await self.owned(principal, conversation_id)
+        await owned(self.store, principal, conversation_id)
         await self.cancel(principal, conversation_id)
         for agent in self.agents.values():  # its own may not be served any more
             await agent.forget(conversation_id)
         await self.store.erase(conversation_id)
-
-    async def owned(
-        self, principal: Principal, conversation_id: ConversationId
-    ) -> ConversationRecord:
-        """Return the caller's conversation; unknown and foreign are the same."""
-        known = await self.store.conversation(conversation_id)
-        if known is None or known.principal != principal.id:
-            raise NotFound("There is no such conversation.")
-        return known
-
-    async def owned_turn(
-        self, principal: Principal, conversation_id: ConversationId, turn_id: TurnId
-    ) -> TurnRecord:
-        """Return a turn of the caller's conversation."""
-        await self.owned(principal, conversation_id)
-        turn = await self.store.turn(turn_id)
-        if turn is None or turn.conversation_id != conversation_id:
-            raise NotFound("There is no such turn.")
-        return turn
-
-    async def readable_turn(
-        self, principal: Principal, conversation_id: ConversationId, turn_id: TurnId
-    ) -> TurnRecord:
-        """Return a turn that the caller may follow: their own, or one that was put to reviewers."""
-        if "review" in principal.scopes:
-            reviewed = await self.store.pauses(conversation_id, kind="review")
-            turn = await self.store.turn(turn_id)
-            if turn and any(each.turn_id == turn_id for each in reviewed):
-                return turn
-        return await self.owned_turn(principal, conversation_id, turn_id)
 
     async def _begin(self, agent: Agent, new: NewTurn) -> Followed:
         ask = Ask(
@@ -262,7 +233,7 @@ class Turns:
             topology=agent.topology,
         )
         started = turn.begin(RunId(new_id("run")), event, at=at)
-        dropped = await self._dropped(dropping) if dropping else None
+        dropped = (dropping.turn_id, await self._ending_of(dropping)) if dropping else None
         record = TurnRecord(
             turn_id=turn.turn_id,
             conversation_id=conversation_id,
@@ -282,7 +253,7 @@ class Turns:
             turn=record,
             started=started,
             earlier_turns=facts.conversation.turns if facts.conversation else None,
-            dropped=(dropped.turn_id, dropped.envelopes) if dropped else None,
+            dropped=dropped,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
         await self.supervisor.start(agent, opening, _work(record, event.model, unsettled))
@@ -324,22 +295,17 @@ class Turns:
             answer_inputs(record.principal, pauses, values, now=self._now())
 
     async def _drop(self, paused: TurnRecord) -> None:
-        dropped = await self._dropped(paused)
         try:
-            await self.store.close_paused(dropped.turn_id, dropped.envelopes)
+            await self.store.close_paused(paused.turn_id, await self._ending_of(paused))
         except Conflict:  # it went on or ended meanwhile
             await self.supervisor.cancel(paused.turn_id)
 
-    async def _dropped(self, paused: TurnRecord) -> "_Dropped":
+    async def _ending_of(self, paused: TurnRecord) -> Sequence[Envelope]:
+        """Return the envelopes by which a paused turn ends that nobody waits for any more."""
         turn = await self.supervisor.restore(paused.turn_id)
-        envelopes = turn.drop(RunId(new_id("run")), at=self._now())
-        return _Dropped(turn_id=paused.turn_id, envelopes=envelopes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Dropped:
-    turn_id: TurnId
-    envelopes: Sequence[Envelope]
+        if turn.state is not TurnState.PAUSED:
+            raise Conflict
+        return turn.drop(RunId(new_id("run")), at=self._now())
 
 
 def _work(record: TurnRecord, model: str, unsettled: Sequence[TurnRecord] = ()) -> Work:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 import orjson
@@ -58,3 +59,8 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 - walks whatever JSON it is give
             return [_finite(each) for each in cast("list[Any]", value)]
         case _:
             return value
+
+
+def iso(ms: int) -> str:
+    """Return milliseconds since 1970 as an RFC 3339 time in UTC."""
+    return datetime.fromtimestamp(ms / 1000, tz=UTC).isoformat(timespec="milliseconds")

@@ -73,13 +73,16 @@ def recall(
     ]
 
 
+def _primary(locale: str) -> str:
+    return locale.replace("_", "-").partition("-")[0].lower()
+
+
 def _language(locale: str) -> str:
-    language = locale.replace("_", "-").split("-")[0].lower()
-    return _LANGUAGES.get(language, f"the language '{locale}'")
+    return _LANGUAGES.get(_primary(locale), f"the language '{locale}'")
 
 
 def _tag(locale: str | None) -> str:
-    language = (locale or "").split("-")[0].lower()
+    language = _primary(locale or "")
     return f" {language}" if _LANGUAGE.fullmatch(language) else ""
 
 

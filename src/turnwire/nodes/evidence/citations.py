@@ -59,13 +59,11 @@ def find_citations(text: str, evidence: Sequence[Evidence]) -> CitationCheck:
 
 def without_markers(text: str) -> str:
     """Return ``text`` without its markers, for a prompt whose evidence has other numbers."""
-    code = Code(text) if "`" in text or "~~~" in text else None
     parts: list[str] = []
     last = 0
-    for marker in _MARKER.finditer(text):
-        if code is None or marker.start() not in code:
-            parts.append(text[last : marker.start()].rstrip(" "))
-            last = marker.end()
+    for marker in _markers(text):
+        parts.append(text[last : marker.start()].rstrip(" "))
+        last = marker.end()
     return "".join([*parts, text[last:]])
 
 
@@ -78,12 +76,17 @@ class _Group:
     end: int
 
 
-def _groups(text: str) -> Iterator[_Group]:
+def _markers(text: str) -> Iterator[re.Match[str]]:
+    """Yield the markers that do not stand in code."""
     code = Code(text) if "`" in text or "~~~" in text else None
-    group: _Group | None = None
     for marker in _MARKER.finditer(text):
-        if code is not None and marker.start() in code:
-            continue
+        if code is None or marker.start() not in code:
+            yield marker
+
+
+def _groups(text: str) -> Iterator[_Group]:
+    group: _Group | None = None
+    for marker in _markers(text):
         if group is not None and not text[group.end : marker.start()].strip(" ,"):
             group.numbers += _numbers(marker[1])
             group.end = marker.end()

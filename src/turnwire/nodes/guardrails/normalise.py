@@ -9,11 +9,12 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-_INVISIBLE: Final = re.compile(
+INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\U0001d173-\U0001d17a\U000e0001\U000e007f\U000e0100-\U000e01ef]+"
 )
+"""Characters that show nothing and take no room."""
 # The tag characters repeat ASCII invisibly (Unicode 16, section 23.9): hidden words are words.
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]+")
 _TAG_BASE: Final = 0xE0000
@@ -85,7 +86,7 @@ def canonical(text: str, *, known: Known | None = None, invisible: str = "") -> 
 def readings(text: str, *, known: Known | None = None) -> tuple[str, ...]:
     """Return the canonical forms of ``text``: a second where invisible ones part words."""
     closed = canonical(text, known=known)
-    if _INVISIBLE.search(text) is None:
+    if INVISIBLE.search(text) is None:
         return (closed,)
     parted = canonical(text, known=known, invisible=" ")
     return (closed,) if parted == closed else (closed, parted)
@@ -93,11 +94,11 @@ def readings(text: str, *, known: Known | None = None) -> tuple[str, ...]:
 
 def without_invisible(text: str) -> str:
     """Return ``text`` without characters that show nothing and take no room."""
-    return _INVISIBLE.sub("", text)
+    return INVISIBLE.sub("", text)
 
 
 def _fold(text: str, known: Known | None, invisible: str) -> str:
-    text = _TAGS.sub(_untag, _INVISIBLE.sub(invisible, text))
+    text = _TAGS.sub(_untag, INVISIBLE.sub(invisible, text))
     text = unicodedata.normalize("NFKC", _calm(text))
     text = _COMBINING.sub("", unicodedata.normalize("NFD", text))
     text = unicodedata.normalize("NFC", text)

@@ -17,6 +17,7 @@ from turnwire.nodes.guardrails.identifiers import (
     national_ids,
     social_security_numbers,
 )
+from turnwire.nodes.guardrails.normalise import INVISIBLE
 from turnwire.nodes.guardrails.numbers import cards, phones
 
 PiiKind: TypeAlias = Literal["CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP"]
@@ -124,7 +125,6 @@ def _fresh(kind: PiiKind, taken: Collection[str]) -> str:
 
 
 _HIDDEN: Final = re.compile("[^\x00-\u00ac\u00ae-\u01ff]")
-_UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
     0x00A0: 0x20,
     0x2007: 0x20,
@@ -143,9 +143,9 @@ def _plain(text: str) -> tuple[str, Sequence[int] | None]:
     if _HIDDEN.search(text) is None and "\u00a0" not in text:
         return text, None
     text = text.translate(_FULL_WIDTH)
-    if _UNSEEN.search(text) is None:
+    if INVISIBLE.search(text) is None:
         return text, None
-    places = [at for at, each in enumerate(text) if _UNSEEN.match(each) is None]
+    places = [at for at, each in enumerate(text) if INVISIBLE.match(each) is None]
     return "".join(text[at] for at in places), places
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -36,18 +36,7 @@ TextKey = Literal[
     "unreadable",
     "pii_blocked",
 ]
-REQUIRED_TEXTS: Final[tuple[TextKey, ...]] = (
-    "persona",
-    "refusal",
-    "injection",
-    "escalation",
-    "no_match",
-    "review_rejected",
-    "too_long",
-    "empty",
-    "unreadable",
-    "pii_blocked",
-)
+REQUIRED_TEXTS: Final[tuple[TextKey, ...]] = get_args(TextKey)
 
 Locale: TypeAlias = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 FixedText: TypeAlias = Annotated[str, Field(min_length=1, pattern=r"\S")]

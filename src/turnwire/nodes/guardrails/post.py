@@ -1,12 +1,13 @@
 """What is noted about an answer; it flags and never blocks."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from turnwire.events.guardrail import Check, GuardrailDecision
 from turnwire.nodes.guardrails.normalise import canonical
-from turnwire.nodes.guardrails.phrases import split
+from turnwire.nodes.guardrails.phrases import Words, split
 from turnwire.nodes.guardrails.policy import Policy
 from turnwire.nodes.guardrails.reading import read
 
@@ -39,20 +40,24 @@ def check_answer(
 
 
 def _breaks_persona(answer: str, policy: Policy, locale: str) -> str | None:
-    tripped = policy.persona_book.tripped(read((answer,), known=policy.persona_book.knows))
+    texts = read((answer,), known=policy.persona_book.knows)
+    tripped = policy.persona_book.tripped(texts)
     if tripped:
         return tripped[0].id
-    return "reveals_persona_text" if _repeats(answer, policy.text("persona", locale)) else None
+    persona = _persona_stretches(policy.text("persona", locale))
+    repeats = any(not persona.isdisjoint(_stretches(each)) for each in texts)
+    return "reveals_persona_text" if repeats else None
 
 
-def _repeats(answer: str, persona: str) -> bool:
-    """Whether twelve words in a row of ``persona`` stand in ``answer``."""
-    return not _stretches(answer).isdisjoint(_stretches(persona))
+@lru_cache(maxsize=64)
+def _persona_stretches(persona: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(_stretches(split(canonical(persona))))
 
 
-def _stretches(text: str) -> set[tuple[str, ...]]:
-    words = split(canonical(text)).words
-    return {words[at : at + _SHARED_WORDS] for at in range(len(words) - _SHARED_WORDS + 1)}
+def _stretches(text: Words) -> Iterator[tuple[str, ...]]:
+    """Yield every twelve words in a row."""
+    words = text.words
+    return (words[at : at + _SHARED_WORDS] for at in range(len(words) - _SHARED_WORDS + 1))
 
 
 def _decision(check: Check, reason: str | None, seconds: float) -> GuardrailDecision:
