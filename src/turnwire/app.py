@@ -116,6 +116,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         redirect_slashes=False,
     )
     access = Access(keys, access_policy(settings), now=system_now)
@@ -132,7 +133,10 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
     if access_policy(settings).cookies:
+        app.include_router(operations.described(app, access=None))
         page.mount(app, keys, now=system_now)
+    else:
+        app.include_router(operations.described(app, access=access))
     problems.install(app, messages=settings.environment == "development")
     return app
 

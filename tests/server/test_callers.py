@@ -216,6 +216,8 @@ def test_a_server_that_others_can_reach_offers_neither_page_nor_link_nor_cookie(
         assert http.get("/open?code=x").status_code == 404
         for method, path in ROUTES:
             _refused(_ask(http, method, path), 401, "invalid_api_key")
+        _refused(http.get("/openapi.json"), 401, "invalid_api_key")
+        assert server.api("chat").http.get("/openapi.json").status_code == 200
         assert http.get("/healthz").status_code == 200
         assert http.get("/readyz").status_code == 200
         arguments = ["link", "--data-dir", str(data_dir)]

@@ -1,10 +1,11 @@
 """For operators: is the process alive, and can it take a turn?"""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
 from turnwire.engine.supervisor import Supervisor
 from turnwire.errors import StorageUnavailable
+from turnwire.server.access import Access
 from turnwire.storage.base import Store
 
 
@@ -27,5 +28,18 @@ def router(store: Store, supervisor: Supervisor) -> APIRouter:
         except StorageUnavailable:
             return JSONResponse({"status": "storage_unavailable"}, status_code=503)
         return JSONResponse({"status": "ready"})
+
+    return routes
+
+
+def described(app: FastAPI, *, access: Access | None) -> APIRouter:
+    """Return the route of the OpenAPI document; with ``access``, it needs a key."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/openapi.json")
+    async def openapi(request: Request) -> Response:
+        if access is not None:
+            await access.require(request, "chat")
+        return JSONResponse(app.openapi())
 
     return routes

@@ -1,5 +1,6 @@
 """The node that answers: with a fixed text where no model may be called, else from the evidence."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ def generate_response(parts: GuardedParts) -> Node:
             said = nobody()
         evidence = from_state(state.get("evidence", []))
         privacy = Privacy(parts.policy)
-        prompt = _prompt(state, parts, evidence, privacy)
+        # In a thread: private details are looked for in every message that is recalled.
+        prompt = await asyncio.to_thread(_prompt, state, parts, evidence, privacy)
         voice = _Voice(said, privacy)
         context = context_of(runtime)
         name, model = parts.chosen(context.model if context else None)

@@ -74,16 +74,8 @@ def guardrail_pre(parts: GuardedParts) -> Node:
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         earlier, new = split_new(state.get("messages", []))
         sent = _sent_along(earlier, context_of(runtime))
-        privacy = Privacy(parts.policy)
-        privacy.recall(earlier, limit=parts.history)
         # In a thread: a long hostile text takes a while, and others are waiting.
-        verdict = await asyncio.to_thread(
-            examine,
-            [str(each.text) for each in (*sent, *new)],
-            policy=parts.policy,
-            locale=state.get("locale", parts.policy.default_locale),
-            mapping=privacy.mapping,
-        )
+        verdict = await asyncio.to_thread(_examined, parts, state, earlier, [*sent, *new])
         proceeds = verdict.outcome == "proceed"
         searches = proceeds and parts.retriever is not None
         return {
@@ -94,6 +86,22 @@ def guardrail_pre(parts: GuardedParts) -> Node:
         }
 
     return guardrail_pre
+
+
+def _examined(
+    parts: GuardedParts,
+    state: GuardedState,
+    earlier: Sequence[BaseMessage],
+    examined: Sequence[BaseMessage],
+) -> Verdict:
+    privacy = Privacy(parts.policy)
+    privacy.recall(earlier, limit=parts.history)
+    return examine(
+        [str(each.text) for each in examined],
+        policy=parts.policy,
+        locale=state.get("locale", parts.policy.default_locale),
+        mapping=privacy.mapping,
+    )
 
 
 def route(state: GuardedState) -> Literal["retrieve_context", "generate_response"]:
@@ -120,7 +128,8 @@ def guardrail_post(parts: GuardedParts) -> Node:
 
     async def guardrail_post(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         answered = state.get("finish_reason") in ANSWERED
-        decisions = check_answer(
+        decisions = await asyncio.to_thread(
+            check_answer,
             state.get("draft", ""),
             cited=len(state.get("citations", [])),
             evidence=len(state.get("evidence", [])) if answered else 0,

@@ -1,5 +1,6 @@
 """A node that shows a draft to a person and does what the person says."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -43,14 +44,14 @@ def review_response(
     """Return a node that asks a person about the drafts that need it.
 
     Args:
-        assess: returns why a person has to see the draft, or nothing. It is called again when
-            the node goes on, so it only looks at what it is given.
+        assess: returns why a person has to see the draft, or nothing. It is called in a thread,
+            and again when the node goes on, so it only looks at what it is given.
         rejected: returns, for a locale, what the member reads instead of a rejected draft.
         expires_in: seconds until nobody waits for the person any more.
     """
 
     async def review_response(state: Drafted) -> Drafted:
-        reasons = list(assess(state))
+        reasons = list(await asyncio.to_thread(assess, state))
         if not reasons:
             return {}
         # LangGraph runs the node again from its start: nothing is said or done before this.
