@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bench.serve import Row, Setting
+from bench.rows import Row, Setting
 
-SLOW_MORE_S: Final = 4.0
+_SLOW_MORE_S: Final = 4.0
 
 Load = Literal["busy", "one", "steady", "idle"]
 
@@ -17,10 +17,11 @@ class Scenario:
     name: Load
     title: str
     rows: tuple[Row, ...]
+    """In the order of measuring: rows whose ratio is asked for stand next to each other."""
     streams: int
-    seconds: float
-    quick_seconds: float
-    warmup: float
+    seconds: float = 0.0
+    quick_seconds: float = 0.0
+    warmup: float = 0.0
     spread: float = 0.0
     delay_ms: float = 0.0
     idle: bool = False
@@ -33,7 +34,7 @@ class Scenario:
     def load_arguments(self, row: Row, *, quick: bool) -> list[str]:
         """Return the part of the load generator's command line that says how much and how long."""
         # One of its turns takes seconds: it gets the time to come to its stride.
-        more = SLOW_MORE_S if row == "langgraph-dev" else 0.0
+        more = _SLOW_MORE_S if row == "langgraph-dev" else 0.0
         streams = (self.quick_streams or self.streams) if quick else self.streams
         if self.idle:
             return ["--idle", "--streams", str(streams)]
@@ -45,32 +46,32 @@ class Scenario:
         ]
 
 
-BUSY: Final = Scenario(
-    name="busy",
-    title="50 streams, a model without delay",
-    rows=("limit", "plain", "langgraph-dev", "speaking", "chat", "durable", "durable-chat"),
-    streams=50,
-    seconds=4.0,
-    quick_seconds=2.0,
-    warmup=1.0,
-    spread=0.2,
-)
 ONE: Final = Scenario(
     name="one",
     title="1 stream, a model without delay",
-    rows=("limit", "plain", "speaking", "chat", "durable"),
+    rows=("durable", "speaking", "limit", "plain", "chat", "durable-chat", "everything"),
     streams=1,
     seconds=1.5,
     quick_seconds=0.7,
     warmup=0.3,
 )
+BUSY: Final = Scenario(
+    name="busy",
+    title="50 streams, a model without delay",
+    rows=(*ONE.rows, "langgraph-dev"),
+    streams=50,
+    seconds=3.0,
+    quick_seconds=1.5,
+    warmup=0.8,
+    spread=0.2,
+)
 STEADY: Final = Scenario(
     name="steady",
     title="100 streams, 10 ms a token",
-    rows=("limit", "plain", "speaking", "chat", "durable"),
+    rows=("durable", "speaking", "limit", "plain", "chat"),
     streams=100,
     seconds=4.0,
-    quick_seconds=2.0,
+    quick_seconds=1.5,
     warmup=0.5,
     spread=2.0,
     delay_ms=10.0,
@@ -81,9 +82,9 @@ IDLE: Final = Scenario(
     rows=("limit", "plain", "speaking", "durable"),
     streams=5_000,
     quick_streams=500,
-    seconds=0.0,
-    quick_seconds=0.0,
-    warmup=0.0,
     idle=True,
 )
 SCENARIOS: Final = (BUSY, ONE, STEADY, IDLE)
+"""In the order of the report."""
+GROUPS: Final = ((ONE, BUSY), (STEADY,), (IDLE,))
+"""In the order of measuring; the loads of a group share the servers."""

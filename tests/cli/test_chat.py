@@ -32,9 +32,9 @@ from tests.cli.scripted_server import (
 )
 from turnwire.admission.api_keys import new_key
 from turnwire.app import access_policy, create
-from turnwire.cli.keys import with_keys
 from turnwire.cli.main import app, main
 from turnwire.cli.reattach import ServerAway
+from turnwire.cli.store import with_store
 from turnwire.cli.stream_client import StreamClient
 from turnwire.settings import Settings
 
@@ -416,7 +416,7 @@ def real_server(data_dir: Path) -> Generator[tuple[str, str]]:
     settings = Settings(data_dir=data_dir, agent="tests.cli.counting_graph:graph", port=0)
     policy = access_policy(settings).keys
     key, record = new_key(policy, name="test", scopes=["chat", "review"], now=0)
-    with_keys(settings, lambda store: store.add_key(record))
+    with_store(settings, lambda store: store.add_key(record))
     config = uvicorn.Config(create(settings), log_level="error", ws="none")
     served = uvicorn.Server(config)
     with socket.socket() as listening:

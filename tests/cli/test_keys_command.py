@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from turnwire.cli.main import app
+from turnwire.errors import SetupError
 
 
 @pytest.fixture(autouse=True)
@@ -102,3 +103,21 @@ def test_a_link_names_the_port_and_a_code_of_256_bits():
     done = _run("link", "--port", "8123")
     assert re.fullmatch(r"http://127\.0\.0\.1:8123/open\?code=[A-Za-z0-9_-]{43}\n", done.stdout)
     assert _run("link").stdout != done.stdout
+
+
+def test_a_link_that_no_server_would_take_is_not_made(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TURNWIRE_ENVIRONMENT", "production")
+    done = CliRunner().invoke(app, ["link"])
+    assert isinstance(done.exception, SetupError)
+    assert "turnwire keys create" in str(done.exception)
+
+
+def test_a_link_to_an_ipv6_address_has_brackets(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TURNWIRE_HOST", "::1")
+    assert _run("link").stdout.startswith("http://[::1]:8000/open?code=")
+
+
+def test_a_name_cannot_mark_up_the_list():
+    done = _run("keys", "create", "--name", "[red]mine[/red]", "--scope", "chat")
+    assert done.exit_code == 0
+    assert "[red]mine" in _run("keys", "list").stdout.replace("\n", "")

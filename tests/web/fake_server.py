@@ -415,7 +415,7 @@ class Answerer(BaseHTTPRequestHandler):
                 "question": turn.question,
                 "content": turn.log[-1][1].get("content", ""),
                 "finish_reason": turn.log[-1][1].get("finish_reason"),
-                "status": "complete",
+                "status": "completed",
                 "citations": turn.log[-1][1].get("citations", []),
             }
             for turn in turns

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isLive, newTurn, reduce, turnFromReview } from "../../src/turnwire/web/turn.js";
+import { isLive, newTurn, reduce, turnFromHistory, turnFromReview } from "../../src/turnwire/web/turn.js";
 
 const node = (id, kind = "node", conditional = false) => ({ id, kind, conditional });
 const edge = (source, target, conditional = false) => ({ source, target, conditional });
@@ -118,4 +118,12 @@ test("what replays from the start ends the same", () => {
   const once = run(events);
   assert.deepEqual(run(events, once), once);
   assert.equal(isLive(once), false);
+});
+
+test("a turn that failed is told as failed after a reload", () => {
+  const failed = turnFromHistory("conv_1", { turn_id: "trn_1", question: "Why?", content: "Be", status: "failed", error_code: "upstream_timeout" });
+  const completed = turnFromHistory("conv_1", { turn_id: "trn_2", question: "Why?", content: "Because.", status: "completed" });
+
+  assert.deepEqual([failed.phase, failed.text, failed.error.code], ["failed", "Be", "upstream_timeout"]);
+  assert.deepEqual([completed.phase, completed.error], ["completed", null]);
 });

@@ -5,18 +5,16 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import closing, suppress
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from turnwire.cli.answers import answer_to, ask
-from turnwire.cli.output import AsJson, note
+from turnwire.cli.output import MAKE_KEY, AsJson, note
 from turnwire.cli.reattach import Frame, Refused, ServerAway
 from turnwire.cli.stream_client import StreamClient
 from turnwire.cli.transcript import Transcript
 from turnwire.errors import SetupError, TurnwireError
-
-_KEY: Final = "turnwire keys create --name me --scope chat --scope review"
 
 
 def chat(  # noqa: PLR0913 - options
@@ -39,7 +37,7 @@ def chat(  # noqa: PLR0913 - options
     """
     if not key:
         raise SetupError(
-            f"chat needs an API key. Make one with\n  {_KEY}\n"
+            f"chat needs an API key. Make one with\n  {MAKE_KEY}\n"
             "and give it with --key or in the variable TURNWIRE_API_KEY."
         )
     asked = {"agent": agent, "locale": locale, "thread_id": thread}
@@ -157,4 +155,4 @@ class Talk:
 def _complain(error: TurnwireError) -> None:
     note(f"turnwire: {error}", "red")
     if isinstance(error, Refused) and error.answered == 401:
-        note(f"Make a key on the server's machine: {_KEY}")
+        note(f"Make a key on the server's machine: {MAKE_KEY}")

@@ -2,9 +2,7 @@
 
 import json
 import re
-import socket
 import sys
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +15,7 @@ from pydantic import ValidationError
 from rich.table import Table
 
 from turnwire.cli import stored
+from turnwire.cli.address import bound, http_url
 from turnwire.cli.check import Check, Status
 from turnwire.cli.output import STDOUT, AsJson, DataDir, literal
 from turnwire.errors import SetupError
@@ -58,7 +57,7 @@ def examine(data_dir: Path | None) -> list[Check]:
     """Return what each check found."""
     try:
         settings = read(data_dir=data_dir)
-    except (SetupError, tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
+    except (SetupError, OSError, UnicodeDecodeError) as error:
         step = "correct the TURNWIRE_ variable or the line in turnwire.toml"
         return [_python(), Check("settings", "broken", str(error), step)]
     checks: dict[str, Callable[[Settings], Check]] = {
@@ -187,7 +186,7 @@ def _policy(settings: Settings) -> Check:
 
 def _server(settings: Settings) -> Check:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
-    where = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    where = http_url(host, settings.port)
     if settings.port == 0:
         return Check("server", "ok", "takes a free port when it starts")
     try:
@@ -205,12 +204,9 @@ def _server(settings: Settings) -> Check:
 
 def _port(settings: Settings) -> Check:
     where = f"{settings.host}:{settings.port}"
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((settings.host, settings.port))
-        except OSError as error:
-            found = f"no server, and {where} can't be listened on: {error.strerror}"
-            return Check("server", "broken", found, "choose another with --host and --port")
+    try:
+        bound(settings.host, settings.port).close()
+    except OSError as error:
+        found = f"no server, and {where} can't be listened on: {error.strerror}"
+        return Check("server", "broken", found, "choose another with --host and --port")
     return Check("server", "warning", f"not running; {where} is free", "turnwire serve")

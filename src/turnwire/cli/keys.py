@@ -1,25 +1,23 @@
 """``turnwire keys`` and ``turnwire link``: who is let in."""
 
-import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import typer
 from rich.table import Table
 
 from turnwire.admission.api_keys import digest, new_key
 from turnwire.admission.principal import SCOPES
-from turnwire.app import access_policy, key_store
-from turnwire.cli.output import STDERR, STDOUT, AsJson, DataDir
+from turnwire.app import access_policy
+from turnwire.cli.address import http_url
+from turnwire.cli.output import MAKE_KEY, STDOUT, AsJson, DataDir, literal, note
+from turnwire.cli.store import with_store
 from turnwire.clock import system_now
 from turnwire.errors import SetupError
 from turnwire.settings import Settings, read
-from turnwire.storage.base import KeyRecord, KeyStore
+from turnwire.storage.base import KeyRecord
 from turnwire.wires.base import iso
-
-T = TypeVar("T")
 
 LINK_SECONDS: Final = 24 * 3600
 
@@ -43,7 +41,7 @@ def create(
     settings = read(data_dir=data_dir)
     policy = access_policy(settings).keys
     key, record = new_key(policy, name=name, scopes=scope, now=system_now())
-    with_keys(settings, lambda store: store.add_key(record))
+    with_store(settings, lambda store: store.add_key(record))
     if as_json:
         typer.echo(json.dumps({"key": key, **_shown(record)}))
     else:
@@ -56,14 +54,14 @@ def list_keys(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
     Example: turnwire keys list --json
     """
-    records = with_keys(read(data_dir=data_dir), lambda store: store.keys())
+    records = with_store(read(data_dir=data_dir), lambda store: store.keys())
     if as_json:
         typer.echo(json.dumps([_shown(each) for each in records]))
         return
     table = Table("id", "name", "environment", "scopes", "created", "revoked")
     for each in records:
         row = _shown(each)
-        table.add_row(*(str(row[column] or "") for column in row))
+        table.add_row(*(literal(value or "") for value in row.values()))
     STDOUT.print(table)
 
 
@@ -74,9 +72,9 @@ def revoke(key_id: str, data_dir: DataDir = None) -> None:
     Example: turnwire keys revoke 5f0c1d2e3a4b5c6d
     """
     now = system_now()
-    revoked = with_keys(read(data_dir=data_dir), lambda store: store.revoke_key(key_id, now=now))
+    revoked = with_store(read(data_dir=data_dir), lambda store: store.revoke_key(key_id, now=now))
     if not revoked:
-        STDERR.print(f"There is no valid key {key_id}.")
+        note(f"There is no valid key {key_id}; turnwire keys list shows them.", "")
         raise typer.Exit(1)
 
 
@@ -89,8 +87,12 @@ def link_command(
     Example: turnwire link
     """
     settings = read(data_dir=data_dir, port=port)
-    code = asyncio.run(new_link(settings))
-    typer.echo(link(f"http://{settings.host}:{settings.port}", code))
+    if not access_policy(settings).cookies:
+        raise SetupError(
+            "only a server on loopback in the environment 'development' has a page and takes "
+            f"links; make a key instead: {MAKE_KEY}"
+        )
+    typer.echo(link(http_url(settings.host, settings.port), new_link(settings)))
 
 
 def link(address: str, code: str) -> str:
@@ -98,28 +100,12 @@ def link(address: str, code: str) -> str:
     return f"{address}/open?code={code}"
 
 
-async def new_link(settings: Settings) -> str:
+def new_link(settings: Settings) -> str:
     """Return a new one-time code for ``/open``; the store keeps its hash for a day."""
     code = secrets.token_urlsafe(32)
     expires = system_now() + LINK_SECONDS * 1000
-    await _with_keys(
-        settings, lambda keys: keys.add_secret("link", digest(code), expires_ms=expires)
-    )
+    with_store(settings, lambda store: store.add_secret("link", digest(code), expires_ms=expires))
     return code
-
-
-def with_keys(settings: Settings, use: Callable[[KeyStore], Awaitable[T]]) -> T:
-    """Return what ``use`` makes of the data directory's key store."""
-    return asyncio.run(_with_keys(settings, use))
-
-
-async def _with_keys(settings: Settings, use: Callable[[KeyStore], Awaitable[T]]) -> T:
-    store = key_store(settings)
-    await store.open()
-    try:
-        return await use(store)
-    finally:
-        await store.close()
 
 
 def _shown(record: KeyRecord) -> dict[str, str | None]:

@@ -17,6 +17,9 @@ DataDir = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+MAKE_KEY: Final = "turnwire keys create --name me --scope chat --scope review"
+"""What to type where a key is missing."""
+
 # C0 and C1 controls, what turns the reading direction, and halves of surrogate pairs.
 _CONTROLS: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

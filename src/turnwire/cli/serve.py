@@ -1,19 +1,20 @@
 """``turnwire serve``."""
 
-import asyncio
 import gc
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 import uvicorn
 
 from turnwire.app import access_policy, alone_in, corpora, create
+from turnwire.cli.address import bound, http_url
 from turnwire.cli.ingest import ingest_into
-from turnwire.cli.keys import link, new_link, with_keys
+from turnwire.cli.keys import link, new_link
 from turnwire.cli.output import STDERR, STDOUT, DataDir
+from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
 from turnwire.graph.load import load
 from turnwire.settings import Settings, read
@@ -30,7 +31,9 @@ def serve(
     agent: Annotated[
         str | None, typer.Option(help="Serve this graph: package.module:graph.")
     ] = None,
-    log_level: Annotated[str, typer.Option(help="error, warning, info or debug.")] = "info",
+    log_level: Annotated[
+        Literal["error", "warning", "info", "debug"], typer.Option(help="What is logged.")
+    ] = "info",
 ) -> None:
     """Serve turns over HTTP.
 
@@ -40,15 +43,15 @@ def serve(
     log_to_stderr(log_level)
     with alone_in(settings.data_dir):
         pass  # said before anything is read; the application holds it while it runs
-    with_keys(settings, lambda store: store.keys())
+    with_store(settings, lambda store: store.keys())
     if settings.agent is not None:
         load(settings.agent)  # a mistake is told before anything starts
     else:
         for corpus, root in corpora(settings).items():
             ingest_into(settings, root, corpus)
-    code = asyncio.run(new_link(settings)) if access_policy(settings).cookies else None
+    code = new_link(settings) if access_policy(settings).cookies else None
     with _listen(settings) as listening:
-        address = _address(settings, listening)
+        address = http_url(settings.host, listening.getsockname()[1])
         server = _Server(
             uvicorn.Config(
                 create(settings),
@@ -86,23 +89,13 @@ def _tune_collector() -> None:
 
 
 def _listen(settings: Settings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((settings.host, settings.port))
+        return bound(settings.host, settings.port)
     except OSError as error:
-        listening.close()
         raise SetupError(
             f"can't listen on {settings.host}:{settings.port} ({error.strerror}); "
             "choose another with --port"
         ) from None
-    return listening
-
-
-def _address(settings: Settings, listening: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listening.getsockname()[1]}"
 
 
 def _tell(settings: Settings, address: str, code: str | None) -> None:

@@ -1,6 +1,5 @@
 """What lies in the data directory, looked at without changing it."""
 
-import asyncio
 import shutil
 import sqlite3
 import tempfile
@@ -9,14 +8,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from turnwire.app import INDEX, access_policy, corpora, key_store
+from turnwire.app import INDEX, access_policy, corpora
 from turnwire.cli.check import Check
-from turnwire.cli.keys import with_keys
+from turnwire.cli.output import MAKE_KEY
+from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.tables import check_encoder, generation_of, is_prepared
 from turnwire.settings import Settings
-from turnwire.storage.base import KeyRecord, PauseRecord
+from turnwire.storage.base import KeyRecord, PauseRecord, Store
 
 _LOW: Final = 1 << 30
 _FULL: Final = 50 << 20
@@ -25,7 +25,6 @@ _SCANNED: Final = 200 << 20
 
 _SERVE: Final = "turnwire serve"
 _FIRST: Final = "turnwire serve  (makes it)"
-_MAKE_KEY: Final = "turnwire keys create --name me --scope chat --scope review"
 
 
 def data_directory(settings: Settings) -> Check:
@@ -54,7 +53,7 @@ def turns_db(settings: Settings) -> Check:
         if settings.store == "memory":
             found = f"tables of version {found[0]}; the turns are in the server's memory"
             return Check(path.name, "ok", found)
-        running, pauses = asyncio.run(_activity(settings))
+        running, pauses = with_store(settings, _activity)
         paused = len({each.turn_id for each in pauses})
         reviews = len([each for each in pauses if each.pause.kind == "review"])
         return Check(
@@ -67,14 +66,9 @@ def turns_db(settings: Settings) -> Check:
     return _looked(settings.data_dir / "turnwire.db", look)
 
 
-async def _activity(settings: Settings) -> tuple[int, list[PauseRecord]]:
+async def _activity(store: Store) -> tuple[int, list[PauseRecord]]:
     """Return how many turns run, and what is waited for."""
-    store = key_store(settings)
-    await store.open()
-    try:
-        return len(await store.running()), await store.pauses()
-    finally:
-        await store.close()
+    return len(await store.running()), await store.pauses()
 
 
 def checkpoints_db(settings: Settings) -> Check:
@@ -123,7 +117,7 @@ def api_keys(settings: Settings) -> Check:
     def look(path: Path) -> Check:
         with _file(path):  # damage is found before the store opens it
             pass
-        return _keys(settings, with_keys(settings, lambda store: store.keys()))
+        return _keys(settings, with_store(settings, lambda store: store.keys()))
 
     path = settings.data_dir / "turnwire.db"
     return _looked(path, look, name="API keys") if path.is_file() else _keys(settings, [])
@@ -142,7 +136,7 @@ def _keys(settings: Settings, records: Sequence[KeyRecord]) -> Check:
     # The page of a server on loopback is opened by a link; only programs need a key there.
     status = "warning" if settings.on_loopback else "missing"
     found = f"none is valid for {policy.environment!r}{of_others}"
-    return Check("API keys", status, found, _MAKE_KEY)
+    return Check("API keys", status, found, MAKE_KEY)
 
 
 def _counts(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:

@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from turnwire.cli.output import STDOUT, literal, note
 from turnwire.cli.reattach import Frame
-
-_MARKS: Final = {"skipped": "skipped", "failed": "failed"}
 
 
 class Transcript:
@@ -64,7 +62,7 @@ class Transcript:
     def _node(self, body: Mapping[str, Any]) -> None:
         self.break_line()
         name, status = str(body.get("node")), str(body.get("status"))
-        took = _MARKS.get(status, f"{body.get('duration_ms')} ms")
+        took = status if status in ("skipped", "failed") else f"{body.get('duration_ms')} ms"
         route = f" → {body['route']}" if body.get("route") else ""
         note(f"· {name} {took}{route}", "dim" if status == "skipped" else "")
 

@@ -72,7 +72,10 @@ def _made(spec: str, wanted: dict[str, Any]) -> BaseChatModel:
         if _is_about_keys(str(error)):
             raise _keyless(spec) from error
         # Not the text: a provider's complaint may quote the key.
-        raise SetupError(f"The model '{spec}' cannot be used ({type(error).__name__}).") from error
+        raise SetupError(
+            f"The model '{spec}' cannot be used ({type(error).__name__}); check the provider, the "
+            "model's name and the settings that go with it."
+        ) from error
 
 
 def _with_key(model: BaseChatModel, spec: str) -> BaseChatModel:

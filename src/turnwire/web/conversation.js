@@ -137,7 +137,7 @@ export class Conversation {
     entry.turn = newTurn({ question, threadId, turnId, text: before.text, phase: "sending" });
     await this.#follow(entry, (signal) => this.#client.attach(threadId, turnId, { signal }));
     // The history has the answer even where its events are gone.
-    const isGone = entry.turn.phase === "refused" && before.phase === "completed";
+    const isGone = entry.turn.phase === "refused" && before.phase !== "idle";
     if (isGone) this.#set(entry, before);
   }
 

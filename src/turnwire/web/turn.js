@@ -43,8 +43,10 @@ export function newTurn(known = {}) {
 
 /** A finished turn as `GET /conversations/{id}` tells it. */
 export function turnFromHistory(threadId, told) {
+  const isFailed = told.status === "failed";
   return newTurn({
-    phase: "completed",
+    phase: isFailed ? "failed" : "completed",
+    error: isFailed ? { code: told.error_code, message: "", retryable: false } : null,
     question: told.question ?? "",
     threadId,
     turnId: told.turn_id,

@@ -2,8 +2,9 @@
 
 import pytest
 
+from turnwire.nodes.guardrails.matching import Index
 from turnwire.nodes.guardrails.normalise import canonical
-from turnwire.nodes.guardrails.phrases import Index, parse, split
+from turnwire.nodes.guardrails.phrases import parse, split
 
 
 def finds(phrase: str, text: str) -> bool:
@@ -25,6 +26,8 @@ def finds(phrase: str, text: str) -> bool:
         ("take NUMBER mg", "take 2.5 mg"),
         ("take NUMBER mg", "take 400mg"),
         ("took NUMBER>14 pills", "took 15 pills"),
+        ("took NUMBER>14 pills", "took 1,000 pills"),
+        ("took NUMBER>14 pills", "took 1.000 pills"),
         ("NUMBER mg", "400 mg"),
         ("respiración", "RESPIRACION"),
     ],
@@ -37,6 +40,8 @@ def test_a_phrase_is_found(phrase: str, text: str):
     ("phrase", "text"),
     [
         ("chest pain", "chest of pain"),
+        ("took NUMBER>14 pills", "took 2,5 pills"),
+        ("took NUMBER>14 pills", "took 1.25 pills"),
         ("chest pain", "chestpain"),
         ("pain .. chest", "pain in one two three chest"),
         ("pain .. chest", "pain in. my chest"),

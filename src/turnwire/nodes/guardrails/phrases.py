@@ -1,4 +1,4 @@
-"""A small language for phrases that cannot be slow, and its matcher.
+"""A small language for phrases that cannot be slow to find.
 
     chest pain              these words, next to each other, whatever stands between them
     chest (pain|is tight)   one of several
@@ -7,14 +7,13 @@
     suicid*                 every word that begins so
     take NUMBER mg          any number; ``NUMBER>14`` one that is larger
 
-Groups may be nested. Nothing repeats without bound, so that matching is linear in the text.
+Groups may be nested. Nothing repeats without bound, so that finding a phrase (see
+:mod:`turnwire.nodes.guardrails.matching`) is linear in the text.
 Phrases and texts meet in the form of :func:`turnwire.nodes.guardrails.normalise.canonical`.
 """
 
 import re
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -27,6 +26,8 @@ _LEXEME: Final = re.compile(r"\.\.\d*|\(|\)\??|\||[^\s()|]+")
 _ENDS: Final = frozenset(("", "|", ")", ")?"))
 _NUMBER: Final = re.compile(r"NUMBER(?:>([0-9]{1,6}))?")
 _DIGITS: Final = re.compile(r"\d{1,9}")
+# English and Spanish write it the other way round; read as a decimal, 1,000 pills would be one.
+_THOUSANDS: Final = re.compile(r"[.,](?=\d{3}(?!\d))")
 _DEFAULT_GAP: Final = 3
 _MAX_GAP: Final = 12
 _MAX_VARIANTS: Final = 400
@@ -59,16 +60,12 @@ class Element:
         return self.above is not None and word[0].isdigit() and _value(word) > self.above
 
 
+def _value(number: str) -> int:
+    digits = _DIGITS.match(_THOUSANDS.sub("", number))
+    return int(digits[0]) if digits else 0
+
+
 Wording: TypeAlias = tuple[Element, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """Where a phrase was found: words ``start`` to ``end`` (exclusive)."""
-
-    label: int
-    start: int
-    end: int
 
 
 def split(text: str) -> Words:
@@ -186,91 +183,3 @@ def _spelt(lexeme: str) -> Wording:
         return (*before, last)
     _require(len(words[-1]) >= _MIN_PREFIX, f"'{lexeme}' is too short to begin a word")
     return (*before, Element(prefixes=(words[-1],)))
-
-
-class Index:
-    """Phrases, found by their first words; ``labels`` says whose each phrase is."""
-
-    def __init__(self, phrases: Iterable[tuple[int, Wording]]) -> None:
-        self._by_word: defaultdict[str, list[tuple[int, Wording]]] = defaultdict(list)
-        self._by_prefix: defaultdict[str, list[tuple[int, Wording]]] = defaultdict(list)
-        self._by_number: list[tuple[int, Wording]] = []
-        words: set[str] = set()
-        prefixes: set[str] = set()
-        for label, sequence in phrases:
-            for word in sequence[0].words:
-                self._by_word[word].append((label, sequence))
-            for prefix in sequence[0].prefixes:
-                self._by_prefix[prefix].append((label, sequence))
-            if sequence[0].above is not None:
-                self._by_number.append((label, sequence))
-            for element in sequence:
-                words |= element.words
-                prefixes |= set(element.prefixes)
-        self._lengths = sorted({len(each) for each in self._by_prefix})
-        self._words = frozenset(words)
-        self._prefixes = tuple(prefixes)
-
-    def knows(self, word: str) -> bool:
-        """Whether any phrase has a place for ``word``."""
-        return word in self._words or word.startswith(self._prefixes)
-
-    def hits(self, text: Words) -> Iterator[Hit]:
-        """Yield every phrase that begins at each word of ``text``, in order."""
-        candidates: dict[str, list[tuple[int, Wording]]] = {}
-        for start, word in enumerate(text.words):
-            if word not in candidates:
-                candidates[word] = self._beginning_with(word)
-            for label, sequence in candidates[word]:
-                end = _match(sequence, text, start)
-                if end:
-                    yield Hit(label, start, end)
-
-    def _beginning_with(self, word: str) -> list[tuple[int, Wording]]:
-        found = list(self._by_word.get(word, ()))
-        if word[0].isdigit():
-            found += [each for each in self._by_number if each[1][0].fits(word)]
-        for length in self._lengths:
-            found += self._by_prefix.get(word[:length], ())
-        return found
-
-
-def _match(sequence: Wording, text: Words, start: int) -> int:
-    """Return where ``sequence``, begun at ``start``, ends at the latest, or 0."""
-    ends = {start + 1}
-    for element in sequence[1:]:
-        ends = {at for end in ends for at in _next(element, text, end)}
-        if not ends:
-            return 0
-    return max(ends)
-
-
-def _next(element: Element, text: Words, end: int) -> Iterator[int]:
-    words = text.words
-    for at in range(end, min(end + element.gap + 1, len(words))):
-        if at > end and text.sentences[at] != text.sentences[end - 1]:
-            return
-        if element.fits(words[at]):
-            yield at + 1
-
-
-def _value(number: str) -> int:
-    digits = _DIGITS.match(number)
-    return int(digits[0]) if digits else 0
-
-
-def one_clause(text: Words, hit: Hit) -> bool:
-    """Whether no punctuation stands inside ``hit``."""
-    return text.clauses[hit.start] == text.clauses[hit.end - 1]
-
-
-def near(groups: Sequence[Sequence[Hit]], within: int) -> bool:
-    """Whether one hit of each group lies within so many words of a hit of the first."""
-    first, *others = groups
-    starts = [[each.start for each in group] for group in others]
-    return any(all(_has_near(each, hit.start, within) for each in starts) for hit in first)
-
-
-def _has_near(starts: Sequence[int], at: int, within: int) -> bool:
-    place = bisect_left(starts, at - within)
-    return place < len(starts) and starts[place] <= at + within

@@ -109,11 +109,6 @@ def redact(
     return Redaction("".join(parts), known, tuple(dict.fromkeys(each.kind for each in spans)))
 
 
-def restore(text: str, mapping: Mapping[str, str]) -> str:
-    """Return ``text`` with each placeholder of ``mapping`` turned back into its original."""
-    return _PLACEHOLDER.sub(lambda match: mapping.get(match[0], match[0]), text)
-
-
 _PLACEHOLDER: Final = re.compile(r"\[[A-Z_]{2,16}_[0-9]{1,9}\]")
 
 

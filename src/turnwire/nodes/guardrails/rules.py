@@ -6,7 +6,8 @@ from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from turnwire.nodes.guardrails.phrases import Hit, Index, Wording, Words, near, one_clause, parse
+from turnwire.nodes.guardrails.matching import Hit, Index, near, one_clause
+from turnwire.nodes.guardrails.phrases import Wording, Words, parse
 
 
 def _checked(phrase: str) -> str:

@@ -1,0 +1,100 @@
+"""Phrases found in a text, in time that is linear in it."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from turnwire.nodes.guardrails.phrases import Element, Wording, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Where a phrase was found: words ``start`` to ``end`` (exclusive)."""
+
+    label: int
+    start: int
+    end: int
+
+
+class Index:
+    """Phrases, each with the label of its owner, found by their first words."""
+
+    def __init__(self, phrases: Iterable[tuple[int, Wording]]) -> None:
+        self._by_word: defaultdict[str, list[tuple[int, Wording]]] = defaultdict(list)
+        self._by_prefix: defaultdict[str, list[tuple[int, Wording]]] = defaultdict(list)
+        self._by_number: list[tuple[int, Wording]] = []
+        words: set[str] = set()
+        prefixes: set[str] = set()
+        for label, sequence in phrases:
+            for word in sequence[0].words:
+                self._by_word[word].append((label, sequence))
+            for prefix in sequence[0].prefixes:
+                self._by_prefix[prefix].append((label, sequence))
+            if sequence[0].above is not None:
+                self._by_number.append((label, sequence))
+            for element in sequence:
+                words |= element.words
+                prefixes |= set(element.prefixes)
+        self._lengths = sorted({len(each) for each in self._by_prefix})
+        self._words = frozenset(words)
+        self._prefixes = tuple(prefixes)
+
+    def knows(self, word: str) -> bool:
+        """Whether any phrase has a place for ``word``."""
+        return word in self._words or word.startswith(self._prefixes)
+
+    def hits(self, text: Words) -> Iterator[Hit]:
+        """Yield every phrase that begins at each word of ``text``, in order."""
+        candidates: dict[str, list[tuple[int, Wording]]] = {}
+        for start, word in enumerate(text.words):
+            if word not in candidates:
+                candidates[word] = self._beginning_with(word)
+            for label, sequence in candidates[word]:
+                end = _match(sequence, text, start)
+                if end:
+                    yield Hit(label, start, end)
+
+    def _beginning_with(self, word: str) -> list[tuple[int, Wording]]:
+        found = list(self._by_word.get(word, ()))
+        if word[0].isdigit():
+            found += [each for each in self._by_number if each[1][0].fits(word)]
+        for length in self._lengths:
+            found += self._by_prefix.get(word[:length], ())
+        return found
+
+
+def _match(sequence: Wording, text: Words, start: int) -> int:
+    """Return where ``sequence``, begun at ``start``, ends at the latest, or 0."""
+    ends = {start + 1}
+    for element in sequence[1:]:
+        ends = {at for end in ends for at in _next(element, text, end)}
+        if not ends:
+            return 0
+    return max(ends)
+
+
+def _next(element: Element, text: Words, end: int) -> Iterator[int]:
+    words = text.words
+    for at in range(end, min(end + element.gap + 1, len(words))):
+        if at > end and text.sentences[at] != text.sentences[end - 1]:
+            return
+        if element.fits(words[at]):
+            yield at + 1
+
+
+def one_clause(text: Words, hit: Hit) -> bool:
+    """Whether no punctuation stands inside ``hit``."""
+    return text.clauses[hit.start] == text.clauses[hit.end - 1]
+
+
+def near(groups: Sequence[Sequence[Hit]], within: int) -> bool:
+    """Whether one hit of each group lies within so many words of a hit of the first."""
+    first, *others = groups
+    starts = [[each.start for each in group] for group in others]
+    return any(all(_has_near(each, hit.start, within) for each in starts) for hit in first)
+
+
+def _has_near(starts: Sequence[int], at: int, within: int) -> bool:
+    place = bisect_left(starts, at - within)
+    return place < len(starts) and starts[place] <= at + within
