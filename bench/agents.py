@@ -29,7 +29,7 @@ def speaking_graph(model: CannedModel) -> Graph:
         say = speaker().say
         said: list[str] = []
         # The provider's iterator itself: `model.astream` would run LangChain's callbacks.
-        async for chunk in model._astream(state["messages"]):
+        async for chunk in model.chunks():
             text = chunk.text
             said.append(text)
             say(text)

@@ -45,16 +45,20 @@ class CannedModel(BaseChatModel):
     ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=AIMessage("".join(WORDS)))])
 
-    async def _astream(
+    async def chunks(self) -> AsyncIterator[ChatGenerationChunk]:
+        """Yield the answer as a provider's client does, without LangChain's callbacks."""
+        for word in WORDS:
+            await asyncio.sleep(self.delay)
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+
+    def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for word in WORDS:
-            await asyncio.sleep(self.delay)
-            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+        return self.chunks()
 
 
 def chat_graph(model: BaseChatModel) -> Graph:

@@ -43,5 +43,5 @@ def _run(*command: str) -> None:
     except subprocess.TimeoutExpired as late:
         raise NotMeasured(f"could not be installed within {WITHIN_S:.0f} s") from late
     if made.returncode:
-        said = (made.stderr or made.stdout).strip()[-400:]
-        raise NotMeasured(f"could not be installed: {said}")
+        said = (made.stderr or made.stdout).strip().splitlines()[-3:]
+        raise NotMeasured("could not be installed: " + " / ".join(each[-200:] for each in said))

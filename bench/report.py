@@ -35,7 +35,7 @@ def report(found: Found, *, quick: bool, only: Row | None = None) -> Iterable[st
     if quick:
         yield "A quick run: once instead of three times, shorter, and a tenth of the idle streams."
     for scenario in SCENARIOS:
-        rows = [row for row in ROWS if row in scenario.rows and only in (None, row)]
+        rows: list[Row] = [row for row in ROWS if row in scenario.rows and only in (None, row)]
         if rows:
             yield from _table(scenario, rows, found)
     if only is not None:

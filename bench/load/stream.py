@@ -47,7 +47,7 @@ class Stream(asyncio.Protocol):
         self._crowd = crowd
         self._transport: asyncio.Transport | None = None
         self._head = False
-        self._tail = b""
+        self._tail: bytes = b""
         self._seen = 0
         self._began = 0.0
         self._last = 0.0

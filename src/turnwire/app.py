@@ -86,6 +86,9 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
+            asyncio.get_running_loop().set_default_executor(
+                ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="turnwire-node")
+            )
             stack.enter_context(alone_in(settings.data_dir))
             if parts.index is not None:
                 stack.callback(parts.index.close)
@@ -102,9 +105,6 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
                     recursion_limit=settings.recursion_limit,
                 )
                 agents_by_slug[agent.slug] = agent
-            asyncio.get_running_loop().set_default_executor(
-                ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="turnwire-node")
-            )
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
             with _drain_on_signal(supervisor):

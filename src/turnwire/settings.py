@@ -113,8 +113,8 @@ def read(**given: object) -> Settings:
     """
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})  # pyright: ignore[reportArgumentType]
-    except tomllib.TOMLDecodeError as error:
-        raise SetupError(f"turnwire.toml is not TOML: {error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise SetupError(f"turnwire.toml can't be read: {error}") from None
     except ValidationError as error:
         wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         raise SetupError("settings: " + "; ".join(wrong)) from None

@@ -242,7 +242,11 @@ class TestReview:
         result = run(server, "how much?", typed="approve\n")
         assert (result.exit_code, result.stdout) == (0, "Take two.\n")
         assert "Reasons: dosage" in result.stderr
-        assert server.asked("/chat/resume")[0].body == {"thread_id": THREAD, "decision": "approve"}
+        assert server.asked("/chat/resume")[0].body == {
+            "thread_id": THREAD,
+            "review_id": "rev_1",
+            "decision": "approve",
+        }
 
     def test_a_draft_that_was_not_streamed_is_shown(self, server: ScriptedServer) -> None:
         server.say("/chat", stream(topology(), paused_for_review(2, "Take two.")))
@@ -262,6 +266,7 @@ class TestReview:
         assert result.stdout.endswith("Ask\n\nfirst.\n")
         assert server.asked("/chat/resume")[0].body == {
             "thread_id": THREAD,
+            "review_id": "rev_1",
             "decision": "edit",
             "edited_text": "Ask\n\nfirst.",
         }

@@ -93,7 +93,8 @@ class Stage:
             created_ms=at,
         )
         opening = Opening(turn=record, started=started, earlier_turns=None)
-        await self.supervisor.start(agent or ScriptedAgent(script), opening, work)
+        turn = Turn.restore(opening.turn.turn_id, opening.started)
+        await self.supervisor.start(agent or ScriptedAgent(script), turn, opening, work)
         return turn.turn_id
 
     async def resume(self, turn_id: TurnId, pause_id: str, script: Script) -> Sequence[Envelope]:

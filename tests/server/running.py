@@ -101,9 +101,9 @@ class Api:
         """Return a turn as the history tells it."""
         return self.http.get(f"/conversations/{thread_id}/turns/{turn_id}").json()
 
-    def paused(self, text: str) -> dict[str, Any]:
+    def paused(self, text: str, **more: object) -> dict[str, Any]:
         """Ask something that pauses; return the answer that says so."""
-        answer = self.chat(text).json()
+        answer = self.chat(text, **more).json()
         assert answer["status"].startswith("paused_"), answer
         return answer
 

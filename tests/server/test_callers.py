@@ -121,7 +121,7 @@ def test_another_prefix_may_be_set(data_dir: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("scope", "method", "path"),
     [("chat", "GET", "/reviews"), ("chat", "POST", "/chat/resume"), ("review", "POST", "/chat")]
-    + [("review", method, path) for method, path in ROUTES if path.startswith("/conv")],
+    + [("studio", method, path) for method, path in ROUTES if path.startswith("/conv")],
 )
 def test_a_key_without_the_scope_is_403(shared: InThread, scope: str, method: str, path: str):
     _refused(_ask(shared.api(scope).http, method, path), 403, "forbidden")

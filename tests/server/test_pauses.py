@@ -248,3 +248,28 @@ def test_a_pause_ends_the_stream_and_a_resume_may_be_followed_from_the_start(sha
         assert reader.rest() == [*first, *second]
     assert [each.seq for each in [*first, *second]] == list(range(1, len(first) + len(second) + 1))
     assert text_of(second) == "You gave 2."
+
+
+def test_a_decision_about_one_draft_never_decides_another(shared: InThread):
+    api = shared.api()
+    first = api.paused("review 60")
+    thread_id = first["thread_id"]
+    second = api.paused("review 60", thread_id=thread_id)
+    stale = api.resume(
+        thread_id=thread_id, review_id=first["review"]["review_id"], decision="approve"
+    )
+    assert _code(stale) == (403, "resume_unavailable")
+    named = api.resume(
+        thread_id=thread_id, review_id=second["review"]["review_id"], decision="approve"
+    )
+    assert named.json()["status"] == "complete"
+
+
+def test_a_reviewer_may_follow_what_was_put_to_reviewers_and_nothing_else(shared: InThread):
+    owner, reviewer = shared.api("chat"), shared.api("review")
+    paused = owner.paused("review 60")
+    plain = owner.chat("say hi").json()
+    with reviewer.events(paused["thread_id"], paused["turn_id"]) as reader:
+        assert reader.rest()[-1].event == "paused"
+    other = reviewer.http.get(reviewer.events_url(plain["thread_id"], plain["turn_id"]))
+    assert _code(other) == (404, "not_found")

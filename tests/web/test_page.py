@@ -87,7 +87,7 @@ def test_a_draft_waits_and_is_approved(opened: Page, server: FakeServer):
     expect(opened.locator(".cost")).to_contain_text("waited 2 min for a person")
     expect(opened.locator("#reviews")).to_be_hidden()
     resumed = posted(server, "/chat/resume?tokens=true")
-    assert resumed == [{"thread_id": "conv_1", "decision": "approve"}]
+    assert resumed == [{"thread_id": "conv_1", "review_id": "rev_trn_1", "decision": "approve"}]
 
 
 def test_an_edited_draft_can_only_be_saved_as_an_edit(opened: Page, server: FakeServer):
@@ -98,7 +98,12 @@ def test_an_edited_draft_can_only_be_saved_as_an_edit(opened: Page, server: Fake
     opened.get_by_role("button", name="Save edit").click()
     expect(opened.locator(".answer")).to_have_text("Ask your doctor.")
     assert posted(server, "/chat/resume?tokens=true") == [
-        {"thread_id": "conv_1", "decision": "edit", "edited_text": "Ask your doctor."}
+        {
+            "thread_id": "conv_1",
+            "review_id": "rev_trn_1",
+            "decision": "edit",
+            "edited_text": "Ask your doctor.",
+        }
     ]
 
 

@@ -63,9 +63,9 @@ def read_bearer(header: str | None, policy: KeyPolicy) -> PresentedKey:
         InvalidApiKey: there is none, or it is not one of ours or of this environment.
     """
     form = re.compile(
-        rf"Bearer {re.escape(policy.prefix)}_(live|test)_([0-9a-f]{{16}})_"
+        rf"(?i:Bearer) {re.escape(policy.prefix)}_(live|test)_([0-9a-f]{{16}})_"
         rf"([A-Za-z0-9_-]{{{_SECRET_CHARS}}})",
-        re.ASCII | re.IGNORECASE,
+        re.ASCII,
     )
     match = form.fullmatch(header or "")
     if match is None:

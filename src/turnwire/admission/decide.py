@@ -101,14 +101,22 @@ def _may_use(ask: Ask, facts: ConversationFacts) -> bool:
     return known is not None and (known.principal, known.agent) == (ask.principal, ask.agent)
 
 
-def answer_review(pauses: Sequence[PauseRecord], *, now: int) -> PauseRecord:
+def answer_review(
+    pauses: Sequence[PauseRecord], *, now: int, review_id: str | None = None
+) -> PauseRecord:
     """Return the review of a conversation that a reviewer's decision answers.
+
+    A decision that names its review never answers another one; else it is the newest.
 
     Raises:
         AlreadyDecided: it was decided before.
         ResumeUnavailable: there is none, it was dropped, or it expired at ``now`` (ms).
     """
-    reviews = [each for each in pauses if each.pause.kind == "review"]
+    reviews = [
+        each
+        for each in pauses
+        if each.pause.kind == "review" and review_id in (None, each.pause.pause_id)
+    ]
     if not reviews:
         raise ResumeUnavailable
     return _answerable(reviews[0], now)

@@ -1,12 +1,12 @@
 """Who is asking, and what they may do."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from turnwire.errors import Forbidden
 
 Scope = Literal["chat", "review", "studio", "admin"]
-SCOPES: Final[tuple[Scope, ...]] = ("chat", "review", "studio", "admin")
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +17,13 @@ class Principal:
     """Owns conversations: ``key:<public part>`` or ``operator``."""
     scopes: frozenset[str]
 
+    def may(self, scope: Scope) -> bool:
+        """Whether the caller has the scope; ``admin`` has every one."""
+        return scope in self.scopes or "admin" in self.scopes
+
     def require(self, scope: Scope) -> None:
         """Return if the caller has the scope, or raise :class:`Forbidden`."""
-        if scope not in self.scopes and "admin" not in self.scopes:
+        if not self.may(scope):
             raise Forbidden(f"This needs the scope {scope!r}; ask for a key that has it.")
 
 

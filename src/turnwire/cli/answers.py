@@ -32,7 +32,7 @@ def answer_to(
     """
     try:
         if paused.get("review"):
-            return _decide(str(paused["thread_id"])) if _allowed(may_review) else None
+            return _decide(paused) if _allowed(may_review) else None
         return _give(paused)
     except KeyboardInterrupt:
         note("")
@@ -46,13 +46,14 @@ def _allowed(may_review: Callable[[], bool]) -> bool:
     return allowed
 
 
-def _decide(thread_id: str) -> dict[str, Any] | None:
+def _decide(paused: Mapping[str, Any]) -> dict[str, Any] | None:
+    about = {"thread_id": paused["thread_id"], "review_id": paused["review"]["review_id"]}
     while said := (ask("approve, edit or reject? ") or "").strip().lower():
         found = [each for each in _DECISIONS if each.startswith(said)]
         if not found:
             note("Type approve, edit or reject; nothing lets it wait.")
             continue
-        decided: dict[str, Any] = {"thread_id": thread_id, "decision": found[0]}
+        decided: dict[str, Any] = {**about, "decision": found[0]}
         if found[0] != "edit":
             return decided
         text = _text()

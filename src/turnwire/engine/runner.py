@@ -106,7 +106,7 @@ class Run:
                 since = next(iter(turn.open_since.values()), None)
                 if since != oldest:
                     oldest = since
-                    limit.reschedule(self._deadline(ends, loop.time(), limits))
+                    limit.reschedule(self._deadline(since, ends, limits))
         raise StreamInterrupted("the agent stopped without an ending")
 
     def _receive(self, batch: Sequence[Event], at: int) -> list[Envelope]:
@@ -114,12 +114,12 @@ class Run:
             raise asyncio.CancelledError
         return self.turn.receive(batch, at=at)
 
-    def _deadline(self, ends: float, loop_now: float, limits: Limits) -> float:
-        since = self.turn.open_since.values()
-        if not since:
+    def _deadline(self, since: int | None, ends: float, limits: Limits) -> float:
+        """Return when the oldest open node has had its time, or the turn its own."""
+        if since is None:
             return ends
-        oldest = (self._now() - min(since)) / 1000
-        return min(ends, loop_now + max(0.0, limits.node_seconds - oldest))
+        left = limits.node_seconds - (self._now() - since) / 1000
+        return min(ends, asyncio.get_running_loop().time() + max(0.0, left))
 
     async def _fail(self, error: TurnBroken, cause: BaseException) -> None:
         if self.is_over:

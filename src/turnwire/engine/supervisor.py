@@ -98,8 +98,8 @@ class Supervisor:
         if len(self._active) + self._starting >= self._policy.max_turns:
             raise Overloaded("This worker runs as many turns as it may; try again shortly.")
 
-    async def start(self, agent: Agent, opening: Opening, work: Work) -> None:
-        """Store a new turn and run it; returns when it is stored.
+    async def start(self, agent: Agent, turn: Turn, opening: Opening, work: Work) -> None:
+        """Store a new turn, which has begun, and run it; returns when it is stored.
 
         Raises:
             Conflict: the facts have changed; nothing was stored.
@@ -107,7 +107,6 @@ class Supervisor:
             Draining, Overloaded: as :meth:`require_capacity`.
         """
         self.require_capacity()
-        turn = Turn.restore(opening.turn.turn_id, opening.started)
         await self._launch(agent, turn, work, self._store.begin(opening))
 
     async def resume(
@@ -169,11 +168,14 @@ class Supervisor:
         """Give every turn that died with an earlier process its ending; return how many."""
         lost = [each for each in await self._store.running() if each.turn_id not in self._active]
         for record in lost:
-            turn = await self.restore(record.turn_id)
             error_id = new_id("err")
             cause = StreamInterrupted("the process ended while the turn ran")
             self._reporter.failed(cause, error_id=error_id, turn_id=record.turn_id)
-            await self._store.append(turn.fail(cause, error_id=error_id, at=self._now()))
+            try:
+                turn = await self.restore(record.turn_id)
+                await self._store.append(turn.fail(cause, error_id=error_id, at=self._now()))
+            except Exception as error:  # one turn that can't be read must not stop the server
+                self._reporter.failed(error, error_id=error_id, turn_id=record.turn_id)
         return len(lost)
 
     def drain_soon(self) -> None:
@@ -236,8 +238,7 @@ class Supervisor:
         finally:
             if active.grace is not None:
                 active.grace.cancel()
-            active.done.set()
-            self._active.pop(work.turn_id, None)
+            self._let_go(active)
 
     def _begin_grace(self, active: _Active, *, at_least: float = 0.0) -> None:
         grace = max(at_least, self._policy.disconnect_grace_seconds)
@@ -260,10 +261,17 @@ class Supervisor:
 
     def _force(self, active: _Active) -> None:
         """Give a run its ending although the agent does not let go (a blocking node, say)."""
-        if not active.done.is_set():
+        if not active.done.is_set() and not active.run.storing:
             self._own(self._end_by_force(active))
 
     async def _end_by_force(self, active: _Active) -> None:
-        await active.run.stop()
+        try:
+            await active.run.stop()
+        finally:
+            self._let_go(active)
+
+    def _let_go(self, active: _Active) -> None:
         active.done.set()
-        self._active.pop(active.run.turn.turn_id, None)
+        turn_id = active.run.turn.turn_id
+        if self._active.get(turn_id) is active:  # and not a later run of the same turn
+            del self._active[turn_id]

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_type_hints
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -131,7 +131,7 @@ class GraphAgent:
         schema = self._graph.context_schema
         if schema is None or schema is TurnContext:
             return context
-        wanted = getattr(schema, "__annotations__", {})
+        wanted = get_type_hints(schema)
         known = [each.name for each in dataclasses.fields(context)]
         return {name: getattr(context, name) for name in known if name in wanted}
 

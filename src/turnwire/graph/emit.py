@@ -1,7 +1,7 @@
 """Let a node say an event.
 
-Any node of any LangGraph graph may call :func:`emit` and :func:`say`; outside a run both do
-nothing, so that a node stays an ordinary function. What is said travels through LangGraph's own
+Any node of any LangGraph graph may call :func:`emit` or keep a :func:`speaker`; outside a run both
+do nothing, so that a node stays an ordinary function. What is said travels through LangGraph's own
 stream writer, in order with the starts and ends of nodes.
 """
 

@@ -52,11 +52,15 @@ def load(name: str) -> tuple[Graph, Manifest]:
     return graph, manifest
 
 
-def _graph(name: str, found: object) -> Graph:
+def _graph(name: str, found: object, *, made: bool = False) -> Graph:
     if isinstance(found, StateGraph):
         return cast("Graph", cast("StateGraph[Any, Any, Any, Any]", found).compile())
     if isinstance(found, Pregel):
         return cast("Graph", found)
-    if callable(found):
-        return _graph(name, cast("Callable[[], object]", found)())
+    if callable(found) and not made:
+        try:
+            built = cast("Callable[[], object]", found)()
+        except Exception as error:
+            raise SetupError(f"--agent {name!r}: calling it failed: {error}") from error
+        return _graph(name, built, made=True)
     raise SetupError(f"--agent {name!r}: it is {type(found).__name__}, not a LangGraph graph")

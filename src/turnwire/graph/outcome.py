@@ -1,14 +1,17 @@
 """Read off the graph's own channels how a turn ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from pydantic import ValidationError
 
-from turnwire.events import Cost, TurnCompleted, Usage
+from turnwire.events import Cost, Fact, TurnCompleted, Usage
 from turnwire.graph.manifest import Manifest
 from turnwire.graph.plain import mend
 from turnwire.graph.translate import Translator
+
+F = TypeVar("F", bound=Fact)
 
 
 def completed(translator: Translator, manifest: Manifest) -> TurnCompleted:
@@ -43,10 +46,18 @@ def _finish_reason(state: Mapping[str, Any], message: AIMessage | None) -> str:
     return "length" if stopped in ("length", "max_tokens") else "stop"
 
 
+def _said(model: type[F], channel: object) -> F | None:
+    """Return a channel in our shape; a graph may have one of that name for something else."""
+    try:
+        return model.model_validate(channel)
+    except ValidationError:
+        return None
+
+
 def _usage(state: Mapping[str, Any]) -> Usage:
-    said = state.get("usage")
-    if isinstance(said, Mapping):
-        return Usage.model_validate(dict(cast("Mapping[str, Any]", said)))
+    said = _said(Usage, state.get("usage"))
+    if said is not None:
+        return said
     tokens_in = tokens_out = 0
     for each in reversed(cast("Sequence[BaseMessage]", state.get("messages") or ())):
         if isinstance(each, HumanMessage):
@@ -64,9 +75,9 @@ def _usage(state: Mapping[str, Any]) -> Usage:
 def _cost(
     state: Mapping[str, Any], usage: Usage, message: AIMessage | None, manifest: Manifest
 ) -> Cost:
-    said = state.get("cost")
-    if isinstance(said, Mapping):
-        return Cost.model_validate(dict(cast("Mapping[str, Any]", said)))
+    said = _said(Cost, state.get("cost"))
+    if said is not None:
+        return said
     model = message.response_metadata.get("model_name") if message else None
     return Cost(
         model=str(model or manifest.model),

@@ -22,6 +22,8 @@ class SqliteSaver(AsyncSqliteSaver):
 
     async def setup(self) -> None:
         """Make the tables; what is erased is overwritten."""
+        if self.is_setup:
+            return
         await super().setup()
         await self.conn.execute("PRAGMA secure_delete=ON")
 

@@ -5,7 +5,7 @@ much as all the rest of a token. The tap is the same kind of callback, but it sp
 node's :func:`turnwire.graph.emit.speaker`, where tokens that are ready together travel together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from langgraph.constants import TAG_NOSTREAM
 from turnwire.events import ReasoningDelta
 from turnwire.graph.emit import Speaker, speaker
 from turnwire.graph.manifest import Manifest
+from turnwire.graph.thoughts import thoughts
 
 
 class Tap(BaseCallbackHandler, Listener[Any]):
@@ -70,7 +71,7 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         if message.id:
             self.heard.add(message.id)
         if not isinstance(message.content, str) or message.additional_kwargs:
-            for thought in _reasoning(message):
+            for thought in thoughts(message):
                 voice.emit(ReasoningDelta(node=node, text=thought))
         voice.say(message.content if isinstance(message.content, str) else str(message.text))
 
@@ -101,16 +102,3 @@ def _root_node(metadata: Mapping[str, Any]) -> str:
     """Return the root graph's node in which the call was made, also from within a subgraph."""
     path = str(metadata.get("langgraph_checkpoint_ns") or metadata.get("langgraph_node") or "")
     return path.partition("|")[0].partition(":")[0]
-
-
-def _reasoning(message: BaseMessage) -> Iterator[str]:
-    """Yield what the model thought, in the forms that providers use."""
-    said = message.additional_kwargs.get("reasoning_content")
-    if isinstance(said, str) and said:
-        yield said
-    if isinstance(message.content, list):
-        for block in message.content:
-            if isinstance(block, dict) and block.get("type") in ("reasoning", "thinking"):
-                text = block.get("reasoning") or block.get("thinking")
-                if isinstance(text, str) and text:
-                    yield text

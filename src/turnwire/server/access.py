@@ -45,11 +45,12 @@ class Access:
             InvalidApiKey: nobody that we know.
             Forbidden: somebody who lacks the scope.
         """
-        principal = await self._identify(request)
+        principal = await self.identify(request)
         principal.require(scope)
         return principal
 
-    async def _identify(self, request: Request) -> Principal:
+    async def identify(self, request: Request) -> Principal:
+        """Return the caller, whatever they may do, or raise :class:`InvalidApiKey`."""
         header = request.headers.get("authorization")
         cookie = request.cookies.get(COOKIE)
         if header is None and cookie is not None and self._policy.cookies and _own_page(request):

@@ -17,6 +17,7 @@ from pydantic import (
 
 from turnwire.errors import InvalidRequest, RequestInvalid, RequestTooLarge
 from turnwire.ids import IDENTIFIER, PauseId
+from turnwire.server.negotiation import LOCALE
 from turnwire.server.problems import invalid
 from turnwire.work import Message
 
@@ -67,7 +68,7 @@ class ChatRequest(_Body):
     """
 
     messages: Annotated[list[SentMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
-    locale: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
+    locale: Annotated[str, Field(pattern=LOCALE)] | None = None
     thread_id: Identifier | None = None
     agent: Identifier | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
@@ -101,6 +102,8 @@ class ReviewAnswer(_Body):
     """The body of ``POST /chat/resume`` from a reviewer."""
 
     thread_id: Identifier
+    review_id: Identifier | None = None
+    """Which draft was read; without it, the conversation's newest."""
     decision: Literal["approve", "edit", "reject"]
     edited_text: Text | None = None
 

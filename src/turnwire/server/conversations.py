@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from turnwire.admission.principal import Principal
 from turnwire.errors import RequestInvalid
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId, is_identifier
@@ -71,7 +72,7 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
     @routes.get("/{conversation_id}/turns/{turn_id}/events")
     async def events(request: Request, conversation_id: str, turn_id: str) -> Response:
         """Re-attach to a turn: what came after `Last-Event-ID` or `?after=`, then live."""
-        principal = await access.require(request, "chat")
+        principal = await _reader(access, request)
         found = await readable_turn(
             turns.store, principal, _conversation_id(conversation_id), TurnId(turn_id)
         )
@@ -80,6 +81,14 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
         return streams.sse(followed, await _wire(request, turns, found, after))
 
     return routes
+
+
+async def _reader(access: Access, request: Request) -> Principal:
+    """Return a caller who may follow turns: their own, or those put to reviewers."""
+    principal = await access.identify(request)
+    if not principal.may("review"):
+        principal.require("chat")
+    return principal
 
 
 async def _wire(request: Request, turns: Turns, turn: TurnRecord, after: Seq) -> Wire:
@@ -92,7 +101,7 @@ async def _wire(request: Request, turns: Turns, turn: TurnRecord, after: Seq) ->
     if after > BEGINNING:
         for each in await turns.store.read(turn.turn_id):
             if each.seq <= after:
-                wire.say(each)
+                wire.hear(each)
     return wire
 
 

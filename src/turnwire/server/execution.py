@@ -21,7 +21,7 @@ from turnwire.server.bodies import (
 from turnwire.server.negotiation import locale, wants_stream, wants_tokens
 from turnwire.server.openapi import answers_with, takes
 from turnwire.server.stream import Streams
-from turnwire.server.turns import Followed, NewTurn, Turns
+from turnwire.server.turns import Decided, Followed, NewTurn, Turns
 from turnwire.wires.execution import Execution
 from turnwire.wires.execution_frames import ChatResponse
 
@@ -64,8 +64,11 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
             followed = await turns.resume_review(
                 reviewer,
                 ConversationId(decided.thread_id),
-                decided.decision,
-                decided.edited_text,
+                Decided(
+                    decision=decided.decision,
+                    edited_text=decided.edited_text,
+                    review_id=decided.review_id,
+                ),
             )
         else:
             principal = await access.require(request, "chat")

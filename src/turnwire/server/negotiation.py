@@ -1,10 +1,13 @@
 """What the client would like: a stream or JSON, tokens or not, which language."""
 
+import re
 from typing import Final
 
 from fastapi import Request
 
 DEFAULT_LOCALE: Final = "en"
+LOCALE: Final = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$"
+"""The form of a language tag that a turn may have (RFC 5646, shortened)."""
 
 
 def wants_stream(request: Request) -> bool:
@@ -31,7 +34,7 @@ def locale(chosen: str | None, request: Request) -> str:
     ]
     named.sort(key=lambda each: -each[0])
     best = named[0][1] if named else DEFAULT_LOCALE
-    return best if best.replace("-", "").isalnum() and best.isascii() else DEFAULT_LOCALE
+    return best if re.fullmatch(LOCALE, best) else DEFAULT_LOCALE
 
 
 def _weighted(header: str) -> list[tuple[str, float]]:

@@ -31,7 +31,7 @@ async def readable_turn(
     store: TurnStore, principal: Principal, conversation_id: ConversationId, turn_id: TurnId
 ) -> TurnRecord:
     """Return a turn that the caller may follow: their own, or one that was put to reviewers."""
-    if "review" in principal.scopes:
+    if principal.may("review"):
         reviewed = await store.pauses(conversation_id, kind="review")
         turn = await store.turn(turn_id)
         if turn and any(each.turn_id == turn_id for each in reviewed):

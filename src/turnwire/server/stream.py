@@ -60,7 +60,7 @@ class Streams:
                         return Response(status_code=CLIENT_HAS_LEFT)
                     looked = time()
                 for last in batch:
-                    wire.say(last)
+                    wire.hear(last)
         if last is None or not isinstance(last.event, TurnPaused | TurnCompleted | TurnFailed):
             raise StreamInterrupted("the turn's log is gone")
         if isinstance(last.event, TurnFailed):

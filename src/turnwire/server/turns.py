@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+from weakref import WeakValueDictionary
 
 from pydantic import JsonValue
 
@@ -68,6 +69,16 @@ class NewTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What a reviewer says about a draft."""
+
+    decision: str
+    edited_text: str | None
+    review_id: str | None
+    """Which draft; none: the conversation's newest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
     """What the client is to hear: a turn after a number, to the end of a run if one is named."""
 
@@ -102,7 +113,8 @@ class Turns:
         self.agents = agents
         self.policy = policy
         self._now = now
-        self._queues: dict[ConversationId, asyncio.Lock] = {}
+        # An entry lives as long as somebody holds the lock or waits for it.
+        self._queues: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
 
     def agent(self, slug: str | None) -> Agent:
         """Return the agent, or the first one where none is named."""
@@ -127,20 +139,17 @@ class Turns:
                 return await self._begin(agent, new)
         except TimeoutError:
             raise TurnInProgress from None
-        finally:
-            if not lock.locked():
-                self._queues.pop(new.conversation_id, None)
 
     async def resume_review(
         self,
         reviewer: Principal,
         conversation_id: ConversationId,
-        decision: str,
-        edited_text: str | None,
+        decided: Decided,
     ) -> Followed:
         """Take a reviewer's decision and go on."""
+        decision, edited_text = decided.decision, decided.edited_text
         pauses = await self.store.pauses(conversation_id)
-        review = answer_review(pauses, now=self._now())
+        review = answer_review(pauses, now=self._now(), review_id=decided.review_id)
         value: dict[str, JsonValue] = {"decision": decision}
         if edited_text is not None:
             value["edited_text"] = edited_text
@@ -190,6 +199,8 @@ class Turns:
         for agent in self.agents.values():  # its own may not be served any more
             await agent.forget(conversation_id)
         await self.store.erase(conversation_id)
+        for agent in self.agents.values():  # and what a turn wrote that began meanwhile
+            await agent.forget(conversation_id)
 
     async def _begin(self, agent: Agent, new: NewTurn) -> Followed:
         ask = Ask(
@@ -256,7 +267,7 @@ class Turns:
             dropped=dropped,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
-        await self.supervisor.start(agent, opening, _work(record, event.model, unsettled))
+        await self.supervisor.start(agent, turn, opening, _work(record, event.model, unsettled))
         return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=turn.run_id)
 
     async def _resume(

@@ -1,11 +1,12 @@
 """Keep everything in one SQLite file, in WAL mode."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
@@ -31,6 +32,9 @@ from turnwire.storage.tail import Tails
 from turnwire.storage.writer import Writer
 
 T = TypeVar("T")
+
+_LOG: Final = logging.getLogger("turnwire.storage")
+_TRUNCATE_ATTEMPTS: Final = 3
 
 
 class SqliteStore:
@@ -184,7 +188,11 @@ class SqliteStore:
     def _empty_wal(self) -> None:
         """Leave no copy of what was erased in the write-ahead log."""
         with closing(self._engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for _ in range(_TRUNCATE_ATTEMPTS):
+                busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if not busy:
+                    return
+        _LOG.warning("the write-ahead log is in use and keeps what was erased for a while")
 
     async def _stored(self, turn_id: TurnId, after: Seq) -> list[Envelope]:
         return await self.read(turn_id, after=after)

@@ -66,6 +66,8 @@ class Tail:
             return False
         finally:
             timer.cancel()
+            if waiter in self.waiters:
+                self.waiters.remove(waiter)
         return True
 
 

@@ -60,7 +60,8 @@ export class Conversation {
 
   /** Decide about a draft: `decision` is `approve`, `edit` (with the text) or `reject`. */
   decide(entry, decision, editedText) {
-    const body = { thread_id: entry.turn.threadId, decision };
+    // The draft that was read, so that a newer one is never decided by this click.
+    const body = { thread_id: entry.turn.threadId, review_id: entry.turn.review?.review_id, decision };
     if (editedText !== undefined) body.edited_text = editedText;
     return this.#follow(entry, (signal) => this.#client.resume(body, { signal }));
   }

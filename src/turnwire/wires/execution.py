@@ -63,21 +63,32 @@ class Execution:
                 return ()
             data = '{"text":' + to_json(event.text) + "}"
             return (WireMessage(f"{envelope.turn_id}.{envelope.seq}", "token", data),)
+        self.hear(envelope)
         match event:
             case TurnStarted():
-                self._started = event
                 return (_message(envelope, "graph_topology", _topology(envelope, event)),)
             case NodeStarted() | NodeCompleted():
                 return (_node(envelope, event),)
             case TextReplaced():
                 return self._replaced(envelope, event)
-            case CitationAdded() | GuardrailDecided():
-                self._note(event)
-                return ()
             case TurnPaused() | TurnCompleted() | TurnFailed():
                 return (self._ending(envelope, event),)
             case _:
                 return ()
+
+    def hear(self, envelope: Envelope, /) -> None:
+        """Take note of an event that the client knows already, and say nothing."""
+        match envelope.event:
+            case TurnStarted() as started:
+                self._started = started
+            case TextReplaced():
+                self._citations.clear()
+            case CitationAdded(citation=citation):
+                self._citations.append(citation)
+            case GuardrailDecided(decision=decision):
+                self._decisions.append(decision)
+            case _:
+                pass
 
     def response(self, envelope: Envelope, /) -> ChatResponse:
         """Return the answer of a run that ended by a pause or by completion."""
@@ -116,14 +127,7 @@ class Execution:
             pauses=paused.pauses,
         )
 
-    def _note(self, event: CitationAdded | GuardrailDecided) -> None:
-        if isinstance(event, CitationAdded):
-            self._citations.append(event.citation)
-        else:
-            self._decisions.append(event.decision)
-
     def _replaced(self, envelope: Envelope, event: TextReplaced) -> Iterable[WireMessage]:
-        self._citations.clear()
         if not self._tokens:
             return ()
         first, *rest = _pieces(event.text)
@@ -146,7 +150,7 @@ class Execution:
             case TurnCompleted():
                 return _message(envelope, "turn_completed", _fitting(self.response(envelope)))
             case TurnPaused():
-                return _message(envelope, "paused", self._paused(envelope, event))
+                return _message(envelope, "paused", _shorter(self._paused(envelope, event)))
             case TurnFailed():
                 body = ErrorBody.model_validate(event.model_dump(exclude={"type"}))
                 return _message(envelope, "error", body)
@@ -193,6 +197,31 @@ def _node(envelope: Envelope, event: NodeStarted | NodeCompleted) -> WireMessage
         node=event.node, status=event.status, duration_ms=event.duration_ms, route=event.route
     )
     return _message(envelope, "node_completed", done)
+
+
+def _shorter(paused: PausedBody) -> PausedBody:
+    """Return the pause, cut where the frame would outgrow a client's buffer."""
+    if len(to_json(paused.model_dump(mode="json"))) <= FRAME_BYTES:
+        return paused
+    # The draft is in it up to three times, and an escaped character takes six bytes at the most.
+    cut = FRAME_BYTES // 6 // 5
+    review = paused.review and paused.review.model_copy(
+        update={
+            "draft": paused.review.draft[:cut],
+            "question": paused.review.question[:cut],
+            "citations": (),
+        }
+    )
+    asked = (each.model_copy(update={"payload": {"truncated": True}}) for each in paused.pauses)
+    url = f"/conversations/{paused.thread_id}/turns/{paused.turn_id}"
+    return paused.model_copy(
+        update={
+            "draft": paused.draft[:cut],
+            "review": review,
+            "pauses": tuple(asked),
+            "content_url": url,
+        }
+    )
 
 
 def _fitting(response: ChatResponse) -> ChatResponse:

@@ -136,6 +136,8 @@ class PausedBody(_Body):
     review: ReviewInterruptPayload | None = None
     pauses: tuple[PauseBody, ...]
     draft: str
+    content_url: str | None = None
+    """Set where the pause was too long for a frame and was cut: the whole draft is there."""
 
 
 class ErrorBody(_Body):

@@ -6,7 +6,7 @@ langchain-core 1.8), and nobody listens to them here.
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 
 from turnwire.events import Usage
+from turnwire.graph.thoughts import thoughts
 
 _CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length"})
 _REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
@@ -58,7 +59,7 @@ async def complete(
             if content:
                 say(content if isinstance(content, str) else str(message.text))
             if message.additional_kwargs or not isinstance(content, str):
-                for thought in _thoughts(message):
+                for thought in thoughts(message):
                     think(thought)
             usage = message.usage_metadata if isinstance(message, AIMessage) else None
             if usage:
@@ -109,24 +110,3 @@ def _is_cut(chunk: ChatGenerationChunk | BaseMessage, message: BaseMessage) -> b
 
 def _says_cut(metadata: Mapping[str, Any]) -> bool:
     return bool(metadata) and any(metadata.get(each) in _CUT for each in _REASONS)
-
-
-def _thoughts(message: BaseMessage) -> Iterator[str]:
-    """Yield what the model thought, in the forms that providers use."""
-    said = cast("Mapping[str, Any]", message.additional_kwargs).get("reasoning_content")
-    if isinstance(said, str) and said:
-        yield said
-    if isinstance(message.content, list):
-        for block in cast("list[Any]", message.content):
-            thought = _thought(block)
-            if thought:
-                yield thought
-
-
-def _thought(block: object) -> str:
-    if not isinstance(block, dict):
-        return ""
-    named = cast("Mapping[str, Any]", block)
-    kind = named.get("type")
-    said = named.get(kind) if kind in ("reasoning", "thinking") else None
-    return said if isinstance(said, str) else ""
