@@ -1,7 +1,9 @@
 """What a graph may keep, and how it is told that it may not."""
 
+import dataclasses
 import datetime
 import decimal
+import enum
 import io
 from typing import Any
 
@@ -114,3 +116,46 @@ def test_a_checkpoint_revives_no_class_that_it_names():
 def test_pickles_are_neither_written_nor_read():
     with pytest.raises((NotImplementedError, NotStorable, ValueError)):
         StrictSerializer().loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
+
+
+class Trip(BaseModel):
+    city: str
+
+
+@dataclasses.dataclass
+class Days:
+    count: int
+
+
+class Mood(enum.Enum):
+    GLAD = "glad"
+
+
+class Declared(MessagesState):
+    trip: Trip | None
+    trips: list[Trip]
+    days: Days
+    mood: Mood
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "in a subgraph"])
+async def test_a_type_that_the_state_declares_comes_back_as_itself_on_the_next_turn(compiled: bool):
+    def node(state: Declared) -> dict[str, Any]:
+        kept = [state.get(each) for each in ("trip", "trips", "days", "mood")]
+        return {
+            "messages": [AIMessage(repr(kept))],
+            "trip": Trip(city="Rome"),
+            "trips": [Trip(city="Bari")],
+            "days": Days(3),
+            "mood": Mood.GLAD,
+        }
+
+    inner = line(Declared, node=node)
+    host = Host(inner if compiled else line(Declared, inner=inner.compile()))
+
+    await host.play()
+    again = await host.play("Again")
+
+    assert again.ending.content == repr(
+        [Trip(city="Rome"), [Trip(city="Bari")], Days(3), Mood.GLAD]
+    )

@@ -68,8 +68,10 @@ def read_bearer(header: str | None, policy: KeyPolicy) -> PresentedKey:
         re.ASCII,
     )
     match = form.fullmatch(header or "")
-    if match is None:
+    if header is None:
         raise InvalidApiKey("Send an API key: `Authorization: Bearer …`.")
+    if match is None:
+        raise InvalidApiKey("This API key is not valid.")
     presented = PresentedKey(*match.groups())
     if presented.environment != policy.environment:
         raise InvalidApiKey("This key is of another environment.")

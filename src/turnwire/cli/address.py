@@ -8,6 +8,11 @@ def http_url(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def reachable(host: str) -> str:
+    """Return what this machine calls a server that listens on ``host``."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
 def bound(host: str, port: int) -> socket.socket:
     """Return a socket that has the address; port 0 takes a free one.
 

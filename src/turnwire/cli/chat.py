@@ -5,21 +5,27 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from turnwire.cli.address import http_url, reachable
 from turnwire.cli.answers import answer_to, ask
-from turnwire.cli.output import MAKE_KEY, AsJson, note
+from turnwire.cli.output import MAKE_KEY, AsJson, DataDir, note
 from turnwire.cli.reattach import Frame, Refused, ServerAway
+from turnwire.cli.serving import serving_from
 from turnwire.cli.stream_client import StreamClient
 from turnwire.cli.transcript import Transcript
 from turnwire.errors import SetupError, TurnwireError
+from turnwire.settings import read
 
 
 def chat(  # noqa: PLR0913 - options
     message: Annotated[str | None, typer.Argument(help="One question; none: a prompt.")] = None,
-    url: Annotated[str, typer.Option(help="The server's address.")] = "http://127.0.0.1:8000",
+    url: Annotated[
+        str | None, typer.Option(help="The server's address. [the one that runs here]")
+    ] = None,
     key: Annotated[
         str | None, typer.Option(envvar="TURNWIRE_API_KEY", help="Your API key.")
     ] = None,
@@ -27,6 +33,7 @@ def chat(  # noqa: PLR0913 - options
     locale: Annotated[Literal["en", "es"] | None, typer.Option(help="The turn's language.")] = None,
     thread: Annotated[str | None, typer.Option(help="Go on with this conversation.")] = None,
     nodes: Annotated[bool, typer.Option(help="Show what each node did.")] = True,
+    data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Talk with an agent: one turn with MESSAGE, else a prompt that Ctrl-D ends.
@@ -41,12 +48,21 @@ def chat(  # noqa: PLR0913 - options
             "and give it with --key or in the variable TURNWIRE_API_KEY."
         )
     asked = {"agent": agent, "locale": locale, "thread_id": thread}
-    with StreamClient(url, key.strip()) as client:
+    with StreamClient(url or _here(data_dir), key.strip()) as client:
         talk = Talk(client, asked, nodes=nodes, as_json=as_json)
         if message is None:
             talk.go_on()
         elif not talk.turn(message):
             raise typer.Exit(1)
+
+
+def _here(data_dir: Path | None) -> str:
+    """Return where the server of this data directory listens, or would by its settings."""
+    settings = read(data_dir=data_dir)
+    running = serving_from(settings.data_dir)
+    if running is not None:
+        return running.address
+    return http_url(reachable(settings.host), settings.port)
 
 
 class Talk:

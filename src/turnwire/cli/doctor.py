@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from rich.table import Table
 
 from turnwire.cli import stored
-from turnwire.cli.address import bound, http_url
+from turnwire.cli.address import bound, http_url, reachable
 from turnwire.cli.check import Check, Status
 from turnwire.cli.output import STDOUT, AsJson, DataDir, literal
+from turnwire.cli.serving import serving_from
 from turnwire.errors import SetupError
 from turnwire.models.catalog import chat_model
 from turnwire.models.quoting import NAME as QUOTING
@@ -185,15 +186,19 @@ def _policy(settings: Settings) -> Check:
 
 
 def _server(settings: Settings) -> Check:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
-    where = http_url(host, settings.port)
-    if settings.port == 0:
+    running = serving_from(settings.data_dir)
+    if running is None and settings.port == 0:
         return Check("server", "ok", "takes a free port when it starts")
+    ours = http_url(reachable(settings.host), settings.port)
+    where = ours if running is None else running.address
     try:
         answer = httpx.get(f"{where}/readyz", timeout=_REACH_SECONDS, trust_env=False)
         state = answer.json()["status"]
     except httpx.ConnectError:
-        return _port(settings)
+        if running is None:
+            return _port(settings)
+        found = f"it runs, and can't be reached at {where}"
+        return Check("server", "warning", found, "look at the server's log")
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
         found = f"something that is not turnwire answers at {where}"
         return Check("server", "broken", found, "choose another port with --port")

@@ -1,9 +1,10 @@
 """``turnwire ingest``: documents into the index."""
 
 import json
+import logging
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, Literal, cast
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -16,6 +17,9 @@ from turnwire.retrieval.ingest import IngestReport
 from turnwire.retrieval.ingest import Progress as Step
 from turnwire.retrieval.ingest import ingest as take_in
 from turnwire.settings import Settings, read
+
+_SKIPPED: Final = "skipped.json"
+"""Which files were named as skipped, by corpus, so that a start names only new ones."""
 
 
 def ingest(
@@ -37,9 +41,19 @@ def ingest(
 
 
 def ingest_into(
-    settings: Settings, root: Path, corpus: str, *, reset: bool = False
+    settings: Settings,
+    root: Path,
+    corpus: str,
+    *,
+    reset: bool = False,
+    skips: Literal["all", "new", "none"] = "all",
 ) -> IngestReport:
-    """Ingest with a progress bar, and say on the error stream what was done and skipped."""
+    """Ingest with a progress bar, and say on the error stream what was done and skipped.
+
+    ``skips`` says which skipped files are named: all, only those that were not before, or none.
+    """
+    # Its warnings name no file; what can't be read is named below.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with (
         Index(settings.data_dir / INDEX) as index,
@@ -53,8 +67,8 @@ def ingest_into(
         report = take_in(
             root, corpus=corpus, index=index, encoder=EmbeddedEncoder(), progress=show, reset=reset
         )
-    for name, reason in report.skipped:
-        STDERR.print(f"skipped {name}: {reason}", markup=False, highlight=False)
+    if skips != "none":
+        _tell_skipped(settings.data_dir / _SKIPPED, corpus, report, only_new=skips == "new")
     if report.added or report.changed or report.removed:
         STDERR.print(
             f"{corpus}: {report.added} added, {report.changed} changed, {report.removed} removed, "
@@ -62,3 +76,24 @@ def ingest_into(
             highlight=False,
         )
     return report
+
+
+def _tell_skipped(path: Path, corpus: str, report: IngestReport, *, only_new: bool) -> None:
+    skipped = [list(each) for each in report.skipped]
+    told = _told_before(path)
+    known = told.get(corpus, []) if only_new else []
+    for name, reason in (each for each in skipped if each not in known):
+        STDERR.print(f"skipped {name}: {reason}", markup=False, highlight=False)
+    if repeated := len([each for each in skipped if each in known]):
+        files = "1 file" if repeated == 1 else f"{repeated} files"
+        STDERR.print(f"{corpus}: {files} skipped as before (see turnwire ingest)", highlight=False)
+    if told.get(corpus, []) != skipped:
+        path.write_text(json.dumps({**told, corpus: skipped}), "utf-8")
+
+
+def _told_before(path: Path) -> dict[str, list[list[str]]]:
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, list[list[str]]]", told) if isinstance(told, dict) else {}

@@ -10,8 +10,9 @@ from rich.table import Table
 from turnwire.admission.api_keys import digest, new_key
 from turnwire.admission.principal import SCOPES
 from turnwire.app import access_policy
-from turnwire.cli.address import http_url
+from turnwire.cli.address import http_url, reachable
 from turnwire.cli.output import MAKE_KEY, STDOUT, AsJson, DataDir, literal, note
+from turnwire.cli.serving import serving_from
 from turnwire.cli.store import with_store
 from turnwire.clock import system_now
 from turnwire.errors import SetupError
@@ -32,6 +33,9 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a key and print it, once.
+
+    A key is for one environment: with TURNWIRE_ENVIRONMENT=production it is a live key, which
+    servers in production take; without, it is a test key for all others.
 
     Example: turnwire keys create --name my-app --scope chat --scope review
     """
@@ -58,11 +62,19 @@ def list_keys(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([_shown(each) for each in records]))
         return
-    table = Table("id", "name", "environment", "scopes", "created", "revoked")
+    table = Table(box=None, pad_edge=False)
+    table.add_column(
+        "id", no_wrap=True, min_width=max((len(each.key_id) for each in records), default=2)
+    )
+    for title in ("name", "environment", "scopes", "created", "revoked"):
+        table.add_column(title, overflow="fold")
     for each in records:
-        row = _shown(each)
-        table.add_row(*(literal(value or "") for value in row.values()))
-    STDOUT.print(table)
+        days = {
+            name: (value or "")[:10] if name.endswith("_at") else value or ""
+            for name, value in _shown(each).items()
+        }
+        table.add_row(*map(literal, days.values()))
+    STDOUT.print(table, soft_wrap=False)
 
 
 @app.command()
@@ -80,19 +92,36 @@ def revoke(key_id: str, data_dir: DataDir = None) -> None:
 
 def link_command(
     data_dir: DataDir = None,
-    port: Annotated[int | None, typer.Option(help="The running server's port. [8000]")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The running server's port. [the one it listens on]")
+    ] = None,
 ) -> None:
     """Print a new one-time link to the page of a server that runs on this machine.
 
     Example: turnwire link
     """
     settings = read(data_dir=data_dir, port=port)
-    if not access_policy(settings).cookies:
+    running = serving_from(settings.data_dir)
+    why_not = no_page(settings) if running is None else running.no_page
+    if why_not is not None:
         raise SetupError(
-            "only a server on loopback in the environment 'development' has a page and takes "
-            f"links; make a key instead: {MAKE_KEY}"
+            f"the server has no page and takes no links: {why_not}. Make a key: {MAKE_KEY}"
         )
-    typer.echo(link(http_url(settings.host, settings.port), new_link(settings)))
+    address = http_url(reachable(settings.host), settings.port)
+    if running is None:
+        note(f"No server runs from {settings.data_dir}; the link opens its page once one does.")
+    elif port is None:
+        address = running.address
+    typer.echo(link(address, new_link(settings)))
+
+
+def no_page(settings: Settings) -> str | None:
+    """Return why a server with these settings has no page, or none where it has one."""
+    if access_policy(settings).cookies:
+        return None
+    if not settings.on_loopback:
+        return f"it listens on {settings.host}, where others can reach it"
+    return f"it runs in the environment {settings.environment!r}"
 
 
 def link(address: str, code: str) -> str:

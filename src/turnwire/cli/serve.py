@@ -3,6 +3,7 @@
 import gc
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,10 +11,11 @@ import typer
 import uvicorn
 
 from turnwire.app import access_policy, alone_in, corpora, create
-from turnwire.cli.address import bound, http_url
+from turnwire.cli.address import bound, http_url, reachable
 from turnwire.cli.ingest import ingest_into
-from turnwire.cli.keys import link, new_link
+from turnwire.cli.keys import link, new_link, no_page
 from turnwire.cli.output import STDERR, STDOUT, DataDir
+from turnwire.cli.serving import Serving, announced
 from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
 from turnwire.graph.load import load
@@ -48,10 +50,17 @@ def serve(
         load(settings.agent)  # a mistake is told before anything starts
     else:
         for corpus, root in corpora(settings).items():
-            ingest_into(settings, root, corpus)
+            ingest_into(settings, root, corpus, skips="none" if settings.docs is None else "new")
     code = new_link(settings) if access_policy(settings).cookies else None
-    with _listen(settings) as listening:
-        address = http_url(settings.host, listening.getsockname()[1])
+    with _listen(settings) as listening, ExitStack() as told:
+        taken = int(listening.getsockname()[1])
+        address = http_url(settings.host, taken)
+        here = Serving(http_url(reachable(settings.host), taken), no_page(settings))
+
+        def tell() -> None:
+            told.enter_context(announced(settings.data_dir, here))
+            _tell(address, code)
+
         server = _Server(
             uvicorn.Config(
                 create(settings),
@@ -61,7 +70,8 @@ def serve(
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
                 backlog=4096,
             ),
-            ready=lambda: _tell(settings, address, code),
+            ready=tell,
+            leaving=told.close,
         )
         server.run(sockets=[listening])
 
@@ -69,9 +79,16 @@ def serve(
 class _Server(uvicorn.Server):
     """Uvicorn, which says when it listens and then leaves the collector little to do."""
 
-    def __init__(self, config: uvicorn.Config, *, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        ready: Callable[[], None],
+        leaving: Callable[[], None],
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._leaving = leaving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen."""
@@ -79,6 +96,11 @@ class _Server(uvicorn.Server):
         if self.started:
             _tune_collector()
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop to listen; uvicorn then ends the process by the signal, and nothing runs after."""
+        self._leaving()
+        await super().shutdown(sockets)
 
 
 def _tune_collector() -> None:
@@ -98,7 +120,7 @@ def _listen(settings: Settings) -> socket.socket:
         ) from None
 
 
-def _tell(settings: Settings, address: str, code: str | None) -> None:
+def _tell(address: str, code: str | None) -> None:
     STDERR.print(f"turnwire listens on {address}", highlight=False)
     if code is None:
         STDERR.print("Every route but health needs an API key: turnwire keys create --help")

@@ -2,10 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from turnwire.cli.output import STDOUT, literal, note
 from turnwire.cli.reattach import Frame
+
+
+_REWRITTEN: Final[Mapping[str, str]] = {
+    "final_message": "the agent replaced what it had said",
+    "reviewer_edit": "a reviewer changed the answer",
+    "reviewer_reject": "a reviewer declined the answer",
+}
 
 
 class Transcript:
@@ -55,7 +62,7 @@ class Transcript:
     def _replace(self, text: str, reason: str) -> None:
         self.break_line()
         if self._said:
-            note(f"— replaced ({reason}) —")
+            note(f"— {_REWRITTEN.get(reason) or f'replaced: {_readable(reason)}'} —")
         self._said = ""
         self._say(text)
 
@@ -69,15 +76,16 @@ class Transcript:
     def _complete(self, body: Mapping[str, Any]) -> None:
         content = str(body.get("content", ""))
         if content.strip() not in (self._said.strip(), self._draft.strip()):
-            self._replace(content, "the final answer")
+            self._replace(content, "final_message")
         self.break_line()
         _cite(body.get("citations", ()))
         for each in body.get("guardrail_decisions", ()):
             if each.get("outcome") != "pass":
-                reason = f" ({each['reason']})" if each.get("reason") else ""
-                note(f"guard {each.get('stage')}/{each.get('check')}: {each['outcome']}{reason}")
+                reason = f" ({_readable(each['reason'])})" if each.get("reason") else ""
+                check = _readable(each.get("check"))
+                note(f"guard {each.get('stage')}/{check}: {each['outcome']}{reason}")
         if body.get("finish_reason") != "stop":
-            note(f"finish reason: {body.get('finish_reason')}")
+            note(f"finish reason: {_readable(body.get('finish_reason'))}")
 
     def _pause(self, body: Mapping[str, Any]) -> None:
         review: Mapping[str, Any] = body.get("review") or {}
@@ -89,12 +97,12 @@ class Transcript:
         self.break_line()
         _cite(review.get("citations", ()))
         if review:
-            reasons = ", ".join(map(str, review.get("reasons", ()))) or "none given"
+            reasons = ", ".join(map(_readable, review.get("reasons", ()))) or "none given"
             note(f"This draft waits for a review. Reasons: {reasons}", "bold")
             return
         for each in body.get("pauses", ()):
             note(f"The turn waits ({each.get('kind')}):", "bold")
-            note(_readable(each.get("payload")), "")
+            note(_payload(each.get("payload")), "")
 
 
 def _cite(citations: Sequence[Mapping[str, Any]]) -> None:
@@ -102,7 +110,12 @@ def _cite(citations: Sequence[Mapping[str, Any]]) -> None:
         STDOUT.print(literal(f"[{each.get('marker')}] {each.get('title')}", "dim"))
 
 
-def _readable(payload: object) -> str:
+def _readable(code: object) -> str:
+    """Return a code of an open set, such as a reason, as people read it."""
+    return str(code).replace("_", " ")
+
+
+def _payload(payload: object) -> str:
     return payload if isinstance(payload, str) else json.dumps(payload, indent=2)
 
 

@@ -8,6 +8,7 @@ from turnwire.errors import IllegalTransition, TurnBroken
 from turnwire.events import (
     Citation,
     CitationAdded,
+    Cost,
     Envelope,
     Event,
     GuardrailDecided,
@@ -130,7 +131,9 @@ class Turn:
 
     def cancel(self, *, at: int) -> list[Envelope]:
         """End a running turn because somebody with the right to do so stopped it."""
-        return self.receive((TurnCompleted(finish_reason="cancelled", content=self.text),), at=at)
+        spoke = self.started.model if self.started and self.order.said else "none"
+        ending = TurnCompleted(finish_reason="cancelled", content=self.text, cost=Cost(model=spoke))
+        return self.receive((ending,), at=at)
 
     def drop(self, run_id: RunId, *, at: int) -> list[Envelope]:
         """End a paused turn without an answer: nobody waits for it any more."""

@@ -21,6 +21,7 @@ from turnwire.graph.manifest import Manifest
 from turnwire.graph.outcome import completed, draft
 from turnwire.graph.pace import Pace
 from turnwire.graph.pauses import resume_map, to_pause
+from turnwire.graph.serializer import declared_types
 from turnwire.graph.tap import Tap
 from turnwire.graph.topology import topology
 from turnwire.graph.translate import Part, Translator
@@ -53,7 +54,7 @@ class GraphAgent:
         self.models = manifest.models
         self.topology: Topology = topology(graph, manifest)
         self._saver = saver
-        self._graph = graph.copy({"checkpointer": saver})
+        self._graph = graph.copy({"checkpointer": saver.with_allowlist(declared_types(graph))})
         self._now = now
         self._limit = recursion_limit
         self._modes: list[Any] = list(_SPEAKING if manifest.speaks else _ANY)

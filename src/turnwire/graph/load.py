@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from langgraph.pregel import Pregel
 
 from turnwire.errors import SetupError
 from turnwire.graph.agent import Graph
+from turnwire.graph.context import TurnContext
 from turnwire.graph.manifest import Manifest
 
 
@@ -39,6 +41,12 @@ def load(name: str) -> tuple[Graph, Manifest]:
     manifest = getattr(module, f"{attribute}_manifest", getattr(module, "manifest", None))
     if not isinstance(manifest, Manifest):
         manifest = Manifest(slug=attribute.replace("_", "-"), title=attribute)
+    _check(name, graph, manifest)
+    return graph, manifest
+
+
+def _check(name: str, graph: Graph, manifest: Manifest) -> None:
+    """Raise :class:`SetupError` for what would only fail in a member's turn."""
     if "messages" not in graph.channels:
         raise SetupError(
             f"--agent {name!r}: the graph's state has no `messages` channel; "
@@ -49,7 +57,28 @@ def load(name: str) -> tuple[Graph, Manifest]:
             f"--agent {name!r}: the manifest's answer_node {manifest.answer_node!r} is not one "
             f"of the graph's nodes: {', '.join(sorted(graph.nodes))}"
         )
-    return graph, manifest
+    unknown = _needed(graph.context_schema) - {each.name for each in fields(TurnContext)}
+    if unknown:
+        raise SetupError(
+            f"--agent {name!r}: the graph's context_schema needs {', '.join(sorted(unknown))}, "
+            "which a turn does not have; give them defaults, or take what "
+            "turnwire.graph.context.TurnContext has"
+        )
+
+
+def _needed(schema: Any) -> set[str]:  # noqa: ANN401 - a dataclass, a model or a TypedDict
+    """Return the fields of a context schema that have no default."""
+    if schema is None:
+        return set()
+    if is_dataclass(schema):
+        return {
+            each.name
+            for each in fields(schema)
+            if each.default is MISSING and each.default_factory is MISSING
+        }
+    if hasattr(schema, "model_fields"):
+        return {name for name, each in schema.model_fields.items() if each.is_required()}
+    return set(getattr(schema, "__required_keys__", ()))
 
 
 def _graph(name: str, found: object, *, made: bool = False) -> Graph:

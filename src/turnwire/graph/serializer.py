@@ -1,11 +1,13 @@
 """Checkpoints that load only what they may, and say what could not be stored."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any, cast
 
+from langgraph._internal._serde import build_serde_allowlist
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.pregel import Pregel
 from pydantic import BaseModel
 
 from turnwire.errors import TurnwireError
@@ -13,6 +15,20 @@ from turnwire.errors import TurnwireError
 
 class NotStorable(TurnwireError):
     """A value in the graph's state can't be kept in a checkpoint; the text names its path."""
+
+
+def declared_types(graph: Pregel[Any, Any, Any, Any]) -> set[tuple[str, ...]]:
+    """Return module and name of the types that the state of a graph and its subgraphs declares.
+
+    A strict serializer revives these and no others. LangGraph collects them itself only where its
+    strict mode was on when it was imported, and a copy of a graph loses them.
+    """
+    inner = cast("Iterable[tuple[str, Any]]", graph.get_subgraphs(recurse=True))
+    graphs: list[Any] = [graph, *(each for _, each in inner)]
+    declared: set[tuple[str, ...]] = set()
+    for each in graphs:
+        declared |= build_serde_allowlist(channels=each.channels)
+    return declared
 
 
 class StrictSerializer(JsonPlusSerializer):

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import Any, Final
 
+from langchain_core.runnables.graph import Graph as DrawnGraph
 from langgraph.pregel import Pregel
 
 from turnwire.events import Topology, TopologyEdge, TopologyNode
@@ -23,13 +24,25 @@ def topology(graph: Pregel[Any, Any, Any, Any], manifest: Manifest) -> Topology:
             kind=_ENDS.get(name) or manifest.kinds.get(name) or _kind(name),
             conditional=name not in _ENDS and bool(conditional[name]) and all(conditional[name]),
         )
-        for name in drawn.nodes
+        for name in _from_the_start(drawn)
     )
     edges = tuple(
         TopologyEdge(source=edge.source, target=edge.target, conditional=edge.conditional)
         for edge in drawn.edges
     )
     return Topology(nodes=nodes, edges=edges, flags=manifest.flags)
+
+
+def _from_the_start(drawn: DrawnGraph) -> list[str]:
+    """Return the nodes in the order in which a turn can reach them."""
+    order = [each for each in drawn.nodes if each == "__start__"]
+    for reached in order:  # grows while it is read
+        order += [
+            edge.target
+            for edge in drawn.edges
+            if edge.source == reached and edge.target not in order
+        ]
+    return [*order, *(each for each in drawn.nodes if each not in order)]
 
 
 def _kind(name: str) -> str:

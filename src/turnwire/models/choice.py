@@ -31,6 +31,14 @@ _NEAR: Final = 0.88
 """The least share of the best score that a further sentence needs."""
 _TITLE: Final = 0.25
 """What the nearness of the passage's title adds."""
+_FOREIGN: Final = 0.12
+"""What a sentence in another language than the question's is behind."""
+_SECTION: Final = 0.20
+"""What the nearness of the passage's own heading adds."""
+_IN_HEADING: Final = 0.6
+"""What a word of the question that only the heading has counts, against one of the sentence."""
+_FIGURE: Final = 0.08
+"""What a number adds where the question asks how much."""
 _SAME_WORDS: Final = 0.7
 """Two sentences say the same where this share of their words is common."""
 _SAME_MEANING: Final = 0.72
@@ -59,6 +67,15 @@ _NOISE: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CLOSING: Final = "\"'\u201d\u2019»)"
+_HOW_MUCH: Final = re.compile(
+    r"\bhow (?:much|many|long|high|low|often)\b|\bnormal\b|\bcu[aá]nt[oa]s?\b", re.IGNORECASE
+)
+_DIGIT: Final = re.compile(r"\d")
+_NUMBER: Final = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|dos|tres|cuatro|cinco|seis|siete"
+    r"|ocho|nueve|diez|doce)\b",
+    re.IGNORECASE,
+)
 _BULLET: Final = re.compile(r"^(?:[-*•+]\s+)+")
 _MARKER: Final = re.compile(r"[ \t]*\[\d{1,3}\]")
 _SPLIT: Final = re.compile(r"(?<=[.!?…])\s+(?=[A-ZÁÉÍÓÚÑÜ¿¡\"“«(\d])|\n\s*\n|\n(?=\s*[-*•]\s)")
@@ -88,7 +105,7 @@ def candidates(passages: Iterable[Quotable], *, sentences: Sentences) -> list[Se
     found = [
         Sentence(each.number, place, text, each.title, each.language)
         for each in passages
-        for place, line in enumerate(sentences(each.text))
+        for place, line in enumerate(_with_headers(sentences(each.text)))
         if (text := _bare(line))
     ]
     fit = [each for each in found if not is_noise(each.text)]
@@ -120,13 +137,18 @@ def choose(
         return []
     known = [frozenset(words(each.text)) for each in among]
     rows = encode([each.text for each in among]) if encode is not None else None
-    scores = list(_overlaps(frozenset(words(question)), known))
-    scores = [_LEXICAL * each + _RANK / of.number for each, of in zip(scores, among, strict=True)]
+    scores = _scores(question, among, known, words)
     if encode is not None and rows is not None:
-        asked = encode([question])[0]
-        titles = encode([each.title or each.text for each in among]) @ asked
-        nearness = rows @ asked + _TITLE * titles
-        scores = [score + float(near) for score, near in zip(scores, nearness, strict=True)]
+        nearness = rows @ encode([question])[0]
+        best = _nearest(question, among, nearness)
+        texts = [f"{among[at].text} {among[at].title}" for at in best]
+        if _one_language(question, [among[at] for at in best]):
+            if not is_answered(question, float(nearness[best[0]]), texts, encode, words):
+                return []
+        elif nearness[best[0]] < NEAR_ENOUGH:
+            return []
+        near = nearness + _headings(question, among, encode)
+        scores = [score + float(each) for score, each in zip(scores, near, strict=True)]
     return _picked(among, list(_answered(among, scores)), known, rows)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from turnwire.admission.api_keys import digest
 from turnwire.clock import Now
@@ -24,6 +24,21 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
+
+_NO_LINK: Final = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>turnwire</title>
+<link rel="stylesheet" href="/app.css">
+<div class="noscript">
+<p>This link was used already or has expired.
+Run <code>turnwire link</code> in the terminal and open the link that it prints.</p>
+<p lang="es">Este enlace ya se usó o ha caducado.
+Ejecute <code>turnwire link</code> en la terminal y abra el enlace que imprime.</p>
+<p><a href="/">turnwire</a></p>
+</div>
+"""
 
 
 def _sends(file: Path) -> Callable[[], Response]:
@@ -44,6 +59,9 @@ def mount(app: FastAPI, store: KeyStore, *, now: Now) -> None:
     @routes.get("/open")
     async def enter(request: Request, code: str = "") -> Response:
         if not await store.take_secret("link", digest(code), now=now()):
+            if "text/html" in request.headers.get("accept", ""):
+                headers = {**_HEADERS, "Cache-Control": "no-store", "WWW-Authenticate": "Bearer"}
+                return HTMLResponse(_NO_LINK, status_code=401, headers=headers)
             raise InvalidApiKey(
                 "This link was used or has expired; `turnwire link` prints a new one."
             )

@@ -9,6 +9,7 @@ from typing import Final, cast
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
@@ -89,18 +90,32 @@ def install(app: FastAPI, *, messages: bool) -> None:
     app.add_middleware(LastResort, messages=messages)
 
 
-def failure(event: TurnFailed, status: int, request_id: str) -> Response:
-    """Return a failed turn as the answer to a JSON request."""
+def failure(
+    event: TurnFailed, status: int, *, request_id: str, thread_id: str, turn_id: str
+) -> Response:
+    """Return a failed turn as the answer to a JSON request; it says where the turn is found."""
     error = {"code": event.code, "message": event.message, "retryable": event.retryable}
-    about = {"request_id": request_id, "error_id": event.error_id}
+    about = {
+        "request_id": request_id,
+        "error_id": event.error_id,
+        "thread_id": thread_id,
+        "turn_id": turn_id,
+    }
     return JSONResponse({"error": {**error, **about}}, status_code=status)
 
 
 def invalid(error: ValidationError) -> RequestInvalid:
     """Return pydantic's findings as a refusal that lists path and reason, never the value."""
     return RequestInvalid(
-        *((".".join(map(str, each["loc"])) or "body", each["msg"]) for each in error.errors())
+        *((".".join(map(str, each["loc"])) or "body", _said(each)) for each in error.errors())
     )
+
+
+def _said(finding: ErrorDetails) -> str:
+    """Return a finding of pydantic's without pydantic's own vocabulary."""
+    if finding["type"] == "model_type":
+        return "has to be an object"
+    return finding["msg"].removeprefix("Value error, ")
 
 
 def request_id(request: Request) -> str:

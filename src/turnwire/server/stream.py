@@ -65,7 +65,13 @@ class Streams:
             raise StreamInterrupted("the turn's log is gone")
         if isinstance(last.event, TurnFailed):
             status = TURN_FAILURES.get(last.event.code, StreamInterrupted).status
-            return failure(last.event, status, request_id(request))
+            return failure(
+                last.event,
+                status,
+                request_id=request_id(request),
+                thread_id=wire.thread_id,
+                turn_id=last.turn_id,
+            )
         response = wire.response(last).model_dump(mode="json", exclude_none=True)
         return JSONResponse(response)
 

@@ -5,13 +5,13 @@ import { Conversation, facts } from "./conversation.js";
 import { el } from "./dom.js";
 import { graphView } from "./graph.js";
 import { recallLanguage, rememberLanguage } from "./memory.js";
-import { firstLanguage, speaker } from "./text.js";
+import { firstLanguage, readable, speaker } from "./text.js";
 import { turnView } from "./turn-view.js";
 import { connect, Refused } from "./wire.js";
 
 const at = (id) => document.getElementById(id);
 const EXAMPLES = ["example_1", "example_2", "example_3", "example_4"];
-const LEGEND = ["running", "done", "skipped", "waiting", "failed"];
+const LEGEND = ["running", "done", "skipped", "waiting", "stopped", "failed"];
 
 const client = connect({ base: document.baseURI });
 const graph = graphView(at("graph"));
@@ -81,7 +81,7 @@ function viewOf(entry) {
 
 function showGraph(turn) {
   // Until a new turn has told its graph, the last one stands, unlit.
-  if (turn?.graph || !turn) lastGraph = turn?.graph ?? null;
+  if (turn?.graph || !turn || turn.isGraphHidden) lastGraph = turn?.graph ?? null;
   graph.show(turn && !turn.graph && lastGraph ? { ...turn, graph: lastGraph } : turn, speech);
   at("graph-model").textContent = [turn?.agent, turn?.model].filter(Boolean).join(" · ");
   at("legend").hidden = !lastGraph;
@@ -108,7 +108,6 @@ function showWords() {
   for (const part of document.querySelectorAll("[data-say]")) part.textContent = speech.say(part.dataset.say);
   for (const part of document.querySelectorAll("[data-label]")) part.setAttribute("aria-label", speech.say(part.dataset.label));
   at("question").placeholder = speech.say("question_hint");
-  at("examples").replaceChildren(...EXAMPLES.map(example));
   at("legend").replaceChildren(
     ...LEGEND.map((state) => el("li", { data: { state } }, el("span", { class: "swatch" }), speech.name("legend", state))),
   );
@@ -131,7 +130,16 @@ function showAgents() {
   if (agents.some((agent) => agent.slug === chosen)) at("agent").value = chosen;
   at("agent-field").hidden = agents.length < 2;
   const agent = agents.find(({ slug }) => slug === at("agent").value);
-  at("about").textContent = agent?.description || speech.say("empty_text");
+  showIntroduction(agent);
+}
+
+// Suggestions are for the agent that ships; what another one can answer, nobody knows here.
+function showIntroduction(agent) {
+  const isHealth = agent?.slug === "guarded" && agent.title === "Health information";
+  at("empty-title").textContent = isHealth || !agent ? speech.say("empty_title") : agent.title || agent.slug;
+  at("about").textContent = isHealth ? speech.say("empty_health") : (agent?.description || speech.say("empty_text"));
+  at("examples").replaceChildren(...(isHealth ? EXAMPLES.map(example) : []));
+  at("examples").hidden = !isHealth;
 }
 
 function showReviews() {
@@ -149,7 +157,7 @@ function showReviews() {
 }
 
 const reviewDetail = ({ reasons = [], requested_at: requestedAt }) =>
-  [...reasons.map((reason) => String(reason).replaceAll("_", " ")), requestedAt && speech.moment(requestedAt)]
+  [...reasons.map(readable), requestedAt && speech.moment(requestedAt)]
     .filter(Boolean)
     .join(" · ");
 
@@ -163,11 +171,12 @@ function openReview(review) {
 }
 
 function showPageNotice() {
-  const texts = pageError && [
-    pageError.code === "unreachable" ? speech.say("unreachable") : pageError.message,
-    pageError.status === 401 ? speech.say("how_to_enter") : null,
-  ];
-  at("page-notice").replaceChildren(...(texts ? [notice("bad", texts)] : []));
+  at("page-notice").replaceChildren(...(pageError ? [pageNotice(pageError)] : []));
+}
+
+function pageNotice({ code, status, message }) {
+  if (status === 401) return notice("warn", [speech.say("how_to_enter")]);
+  return notice("bad", [code === "unreachable" ? speech.say("unreachable") : message]);
 }
 
 async function ask(question) {

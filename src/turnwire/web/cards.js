@@ -1,6 +1,7 @@
 // What stands around an answer: sources, guardrail chips, the cost line, and questions to people.
 
 import { el } from "./dom.js";
+import { readable } from "./text.js";
 
 const TONES = { pass: "good", approve: "good", redact: "warn", flag: "warn", edit: "warn" };
 
@@ -23,11 +24,11 @@ export function chips(decisions, speech) {
   if (decisions.length === 0) return null;
   const items = decisions.map((decision) => {
     const outcome = speech.name("outcome", decision.outcome);
-    const reason = decision.reason && decision.outcome !== "pass" ? ` · ${decision.reason.replaceAll("_", " ")}` : "";
+    const reason = decision.reason && decision.outcome !== "pass" ? ` · ${readable(decision.reason)}` : "";
     const title = [decision.stage, decision.check, decision.outcome, decision.reason, `${decision.duration_ms} ms`];
     return el(
       "li",
-      { class: `chip ${TONES[decision.outcome] ?? "bad"}`, title: title.filter(Boolean).join(" · ") },
+      { class: `chip ${TONES[decision.outcome] ?? "bad"}`, title: title.filter(Boolean).map(readable).join(" · ") },
       el("span", { class: "chip-check" }, speech.name("check", decision.check)),
       ` ${outcome}${reason}`,
     );
@@ -36,9 +37,10 @@ export function chips(decisions, speech) {
 }
 
 /** Model, tokens, time and money of an answer, in one line. */
-export function costLine({ cost, humanWaitMs }, speech) {
+export function costLine({ cost, finishReason, humanWaitMs }, speech) {
   const told = [];
-  if (cost?.model === "none") told.push(speech.say("cost_none"));
+  // A stopped turn has no account of its model: a call may have been under way.
+  if (cost?.model === "none") told.push(finishReason === "cancelled" ? null : speech.say("cost_none"));
   else if (cost) {
     told.push(cost.model);
     told.push(speech.say("cost_tokens", { in: speech.number(cost.tokens_in), out: speech.number(cost.tokens_out) }));
@@ -46,7 +48,8 @@ export function costLine({ cost, humanWaitMs }, speech) {
     if (cost.usd > 0) told.push(`$${cost.usd < 0.01 ? cost.usd.toPrecision(2) : cost.usd.toFixed(2)}`);
   }
   if (humanWaitMs) told.push(speech.say("waited", { time: speech.duration(humanWaitMs) }));
-  return told.length ? el("p", { class: "cost" }, told.join(" · ")) : null;
+  const shown = told.filter(Boolean);
+  return shown.length ? el("p", { class: "cost" }, shown.join(" · ")) : null;
 }
 
 /** A notice with an optional button. */
@@ -90,7 +93,7 @@ export function reviewCard({ turn, id, speech, decide }) {
     el("h3", { id: `${id}-title` }, say("review_title")),
     el("p", { class: "quiet-text" }, say("review_text")),
     review.reasons?.length
-      ? el("ul", { class: "chips" }, review.reasons.map((reason) => el("li", { class: "chip warn" }, String(reason).replaceAll("_", " "))))
+      ? el("ul", { class: "chips" }, review.reasons.map((reason) => el("li", { class: "chip warn" }, readable(reason))))
       : null,
     review.question && review.question !== turn.question ? el("blockquote", null, review.question) : null,
     el("label", { for: `${id}-draft` }, say("review_draft")),

@@ -108,7 +108,35 @@ export class Conversation {
       this.current = here;
       return here;
     }
-    return this.#add(turnFromReview(review), { isForeign: review.thread_id !== this.#conversationId });
+    const entry = this.#add(turnFromReview(review), { isForeign: review.thread_id !== this.#conversationId });
+    void this.#light(entry);
+    return entry;
+  }
+
+  // Beside what else is open: the events say which way the turn took to its pause.
+  async #light(entry) {
+    const { threadId, turnId, question } = entry.turn;
+    let told = newTurn({ question, threadId, turnId });
+    let last = "";
+    try {
+      if (!turnId) throw new Lost();
+      await follow({
+        open: () => this.#client.attach(threadId, turnId, {}),
+        reattach: (lastEventId) => this.#client.attach(threadId, turnId, { lastEventId }),
+        onRetry: () => {},
+        onEvent: (type, data, id) => {
+          told = reduce(told, type, data);
+          last = id;
+        },
+      });
+    } catch {
+      told = null;
+    }
+    // Meanwhile it may have been decided here: its own events are newer.
+    if (entry.turn.phase !== "paused" || entry.lastEventId) return;
+    if (told?.phase === "paused") entry.lastEventId = last;
+    entry.turn = told?.graph ? reduce(entry.turn, "page_lit", told) : reduce(entry.turn, "page_unlit");
+    this.#onChange(entry);
   }
 
   /** After a reload: the history, and the last turn with its graph, live if it still runs. */

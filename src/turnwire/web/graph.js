@@ -4,7 +4,7 @@ import { el, svg } from "./dom.js";
 import { layOut } from "./layout.js";
 import { edgeKey } from "./turn.js";
 
-const GLYPHS = { done: "✓", failed: "!", waiting: "‖", skipped: "–" };
+const GLYPHS = { done: "✓", failed: "!", waiting: "‖", stopped: "■", skipped: "–" };
 
 /** A view of one place on the page: `show(turn, speech)` draws the turn's graph there. */
 export function graphView(place) {
@@ -19,7 +19,7 @@ export function graphView(place) {
         drawing = turn?.graph ? draw(turn.graph) : null;
         place.replaceChildren(drawing?.root ?? el("p", { class: "graph-empty" }));
       }
-      if (!drawing) place.firstChild.textContent = speech.say("graph_empty");
+      if (!drawing) place.firstChild.textContent = speech.say(turn?.isGraphHidden ? "graph_hidden" : "graph_empty");
       else mark(drawing, turn, speech);
     },
   };

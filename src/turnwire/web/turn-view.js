@@ -3,6 +3,7 @@
 import { answerNodes } from "./answer.js";
 import { chips, costLine, inputCard, notice, reviewCard, sources } from "./cards.js";
 import { el } from "./dom.js";
+import { readable } from "./text.js";
 import { isLive } from "./turn.js";
 
 /** `actions`: `{decide, reply, again, reconnect}`; `isForeign`: opened from the review queue. */
@@ -59,12 +60,11 @@ function showAnswer(answer, turn, { idOf, speech }) {
 
 function surroundings(turn, { id, idOf, speech, actions }) {
   const { say, name } = speech;
+  const rewritten = rewrittenWords(turn, speech);
   const parts = [
-    turn.replacedBecause && turn.phase !== "paused"
-      ? el("p", { class: "quiet-label" }, say("rewritten", { reason: turn.replacedBecause.replaceAll("_", " ") }))
-      : null,
+    rewritten && el("p", { class: "quiet-label" }, rewritten),
     turn.finishReason && turn.finishReason !== "stop"
-      ? el("p", { class: "quiet-label", data: { finish: turn.finishReason } }, name("finish", turn.finishReason))
+      ? el("p", { class: "quiet-label", data: { finish: turn.finishReason } }, name("finish", finish(turn)))
       : null,
   ];
   if (turn.phase === "paused") parts.push(...questions(turn, { id, speech, actions }));
@@ -73,6 +73,20 @@ function surroundings(turn, { id, idOf, speech, actions }) {
   if (turn.phase === "lost") parts.push(notice("bad", [say("lost")], { label: say("reconnect"), run: actions.reconnect }));
   if (turn.error) parts.push(errorNotice(turn, { speech, actions }));
   return parts.filter(Boolean);
+}
+
+function rewrittenWords({ replacedBecause, phase }, { say, has }) {
+  // Of a rejection, the finish reason tells.
+  if (!replacedBecause || phase === "paused" || replacedBecause === "reviewer_reject") return null;
+  const own = `rewritten_${replacedBecause}`;
+  return has(own) ? say(own) : say("rewritten", { reason: readable(replacedBecause) });
+}
+
+// `refused` has two authors, and an old turn may come without the decisions that tell them apart.
+function finish({ finishReason, decisions }) {
+  if (finishReason !== "refused") return finishReason;
+  if (decisions.some(({ check, outcome }) => check === "hitl_review" && outcome === "reject")) return "rejected";
+  return decisions.some(({ outcome }) => outcome === "refuse") ? "refused" : "declined";
 }
 
 function questions(turn, { id, speech, actions }) {
@@ -85,13 +99,13 @@ function questions(turn, { id, speech, actions }) {
 
 function errorNotice({ phase, error }, { speech: { say }, actions }) {
   const unsaid = { unreachable: "unreachable" }[error.code] ?? (phase === "failed" ? "failed" : "refused");
-  const texts = [error.message || say(unsaid)];
-  if (error.status === 401) texts.push(say("how_to_enter"));
+  const isSignedOut = error.status === 401;
+  const texts = [isSignedOut ? say("how_to_enter") : error.message || say(unsaid)];
   if (error.retryAfter) texts.push(say("retry_after", { n: error.retryAfter }));
   for (const detail of Array.isArray(error.details) ? error.details : []) texts.push(detailText(detail));
   if (error.id) texts.push(say("reference", { id: error.id }));
-  const mayRepeat = phase !== "paused" && (error.retryable || error.status === 401);
-  return notice("bad", texts, mayRepeat ? { label: say("again"), run: actions.again } : null);
+  const mayRepeat = phase !== "paused" && (error.retryable || isSignedOut);
+  return notice(isSignedOut ? "warn" : "bad", texts, mayRepeat ? { label: say("again"), run: actions.again } : null);
 }
 
 const detailText = (detail) =>

@@ -30,6 +30,7 @@ export function newTurn(known = {}) {
     finishReason: null,
     humanWaitMs: null,
     graph: null,
+    isGraphHidden: false,
     marks: {},
     taken: [],
     review: null,
@@ -140,7 +141,7 @@ const CHANGES = {
     cost: data.cost ?? null,
     finishReason: data.finish_reason ?? null,
     humanWaitMs: data.human_wait_ms ?? null,
-    marks: without(without(state.marks, "running"), "waiting"),
+    marks: data.finish_reason === "cancelled" ? stopped(state.marks) : without(without(state.marks, "running"), "waiting"),
     taken: [...new Set([...state.taken, ...edgesInto(state, "__end__")])],
     review: null,
     pauses: [],
@@ -172,7 +173,12 @@ const CHANGES = {
   // The draft was never approved, so it is not left standing as an answer.
   page_passed_over: () => ({ phase: "completed", finishReason: "passed_over", text: "", citations: [], review: null, pauses: [], error: null }),
 
-  page_left: (state) => ({ phase: "completed", finishReason: "cancelled", marks: without(state.marks, "running") }),
+  page_left: (state) => ({ phase: "completed", finishReason: "cancelled", marks: stopped(state.marks) }),
+
+  // How a turn of the review queue came to its pause, as its events told it to another state.
+  page_lit: (state, { graph, marks, taken, agent, model }) => ({ graph, marks, taken, agent, model }),
+
+  page_unlit: () => ({ isGraphHidden: true }),
 };
 
 const heard = () => ({ phase: "streaming", attempt: 0 });
@@ -181,6 +187,10 @@ const withState = (marks, from, to) =>
   Object.fromEntries(
     Object.entries(marks).map(([id, mark]) => [id, mark.state === from ? { ...mark, state: to } : mark]),
   );
+
+// Somebody stopped the turn in the middle of these; nothing was wrong with them.
+const stopped = (marks) =>
+  ["running", "waiting", "failed"].reduce((changed, state) => withState(changed, state, "stopped"), marks);
 
 const without = (marks, state) =>
   Object.fromEntries(Object.entries(marks).filter(([, mark]) => mark.state !== state));

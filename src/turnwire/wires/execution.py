@@ -76,6 +76,11 @@ class Execution:
             case _:
                 return ()
 
+    @property
+    def thread_id(self) -> str:
+        """The conversation of the turn, once its start was heard."""
+        return self._started.conversation_id if self._started else ""
+
     def hear(self, envelope: Envelope, /) -> None:
         """Take note of an event that the client knows already, and say nothing."""
         match envelope.event:
@@ -156,15 +161,14 @@ class Execution:
                 return _message(envelope, "error", body)
 
     def _paused(self, envelope: Envelope, event: TurnPaused) -> PausedBody:
-        thread_id = self._started.conversation_id if self._started else ""
         reviews = [
-            review(each, thread_id=thread_id, turn_id=envelope.turn_id, draft=event.draft)
+            review(each, thread_id=self.thread_id, turn_id=envelope.turn_id, draft=event.draft)
             for each in event.pauses
             if each.kind == "review"
         ]
         return PausedBody.model_validate(
             {
-                "thread_id": thread_id,
+                "thread_id": self.thread_id,
                 "turn_id": envelope.turn_id,
                 "status": f"paused_for_{event.pauses[0].kind}",
                 "review": reviews[0] if reviews else None,

@@ -1,0 +1,26 @@
+"""Which language a question is in, by its little words: English, Spanish, or not known."""
+
+import re
+from typing import Final
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_LITTLE: Final = {
+    "en": frozenset(
+        "the is are was do does did what how when where which who why can should could would i my "
+        "you your it of for with and if to after about get have has an in on there any".split()
+    ),
+    "es": frozenset(
+        "el la los las un una es son qué que cómo como cuándo cuando dónde donde cuál cuánto cuánta "
+        "cuántos cuántas quién por para con y si mi mis tu su se de del al lo tengo puedo debo hay "
+        "en está".split()
+    ),
+}
+
+
+def language_of(text: str) -> str:
+    """Return ``en`` or ``es``, or "" where the text does not tell."""
+    words = _WORD.findall(text.lower())
+    english, spanish = (sum(word in little for word in words) for little in _LITTLE.values())
+    if english == spanish:
+        return "es" if re.search(r"[¿¡ñ]", text) else ""
+    return "en" if english > spanish else "es"
