@@ -14,12 +14,17 @@ install: $(VENV)/.dev
 serve: $(VENV)/.runtime
 	@$(BIN)/turnwire serve --port $(PORT) $(if $(DOCS),--docs "$(DOCS)") $(ARGS)
 
+# `make test ARGS="tests/engine -x"` runs a part, without the account of what was covered.
 test: $(VENV)/.dev
 	@$(BIN)/python -m tests.needs
+ifeq ($(strip $(ARGS)),)
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage run -m pytest
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
+else
+	$(BIN)/python -m pytest $(ARGS)
+endif
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
