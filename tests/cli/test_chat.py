@@ -34,6 +34,7 @@ from turnwire.admission.api_keys import new_key
 from turnwire.app import access_policy, create
 from turnwire.cli.main import app, main
 from turnwire.cli.reattach import ServerAway
+from turnwire.cli.serving import Serving, announced
 from turnwire.cli.store import with_store
 from turnwire.cli.stream_client import StreamClient
 from turnwire.settings import Settings
@@ -148,7 +149,7 @@ def test_citations_guards_and_an_unusual_ending_follow_the_answer(server: Script
     result = run(server, "hello")
     assert result.stdout == "Yes [1].\n[1] Fever\n"
     assert result.stderr == (
-        "guard pre/pii: redact (email)\nfinish reason: insufficient_evidence\n"
+        "guard pre/pii: redact (email)\nfinish reason: insufficient evidence\n"
     )
 
 
@@ -157,6 +158,21 @@ def test_a_rewritten_answer_is_shown_anew(server: ScriptedServer) -> None:
     server.say("/chat", stream(topology(), token(2, "Yes."), rewritten, completed(4, "No.")))
     result = run(server, "hello")
     assert result.output == "Yes.\n— replaced (persona) —\nNo.\n"
+
+
+def test_what_a_reviewer_changed_is_told_in_words(server: ScriptedServer) -> None:
+    rewritten = frame(3, "text_replaced", {"text": "No.", "reason": "reviewer_edit"})
+    server.say("/chat", stream(topology(), token(2, "Yes."), rewritten, completed(4, "No.")))
+    assert run(server, "hello").output == "Yes.\n— a reviewer changed the answer —\nNo.\n"
+
+
+def test_without_a_url_it_asks_the_server_that_runs_from_the_data_directory(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.say("/chat", stream(topology(), token(2, "Yes."), completed(3, "Yes.")))
+    with announced(tmp_path, Serving(server.url, None)):
+        arguments = ["chat", "--key", "k", "--data-dir", str(tmp_path), "hello"]
+        assert CliRunner().invoke(app, arguments).stdout == "Yes.\n"
 
 
 def test_an_answer_that_outgrew_its_frame_is_fetched_whole(server: ScriptedServer) -> None:

@@ -16,6 +16,7 @@ from tests.cli.scripted_server import ScriptedServer, as_json
 from turnwire.cli import doctor
 from turnwire.cli.doctor import examine
 from turnwire.cli.main import app
+from turnwire.cli.serving import Serving, announced
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
 from turnwire.settings import Settings
@@ -260,6 +261,23 @@ class TestServer:
         monkeypatch.setenv("TURNWIRE_PORT", server.url.rpartition(":")[2])
         check = look(served)[1]["server"]
         assert (check["status"], check["found"]) == ("ok", f"{server.url} is ready")
+
+    def test_the_one_that_runs_from_the_data_directory_counts_whatever_the_settings_say(
+        self, served: Path, server: ScriptedServer
+    ) -> None:
+        server.say("/readyz", as_json({"status": "ready"}))
+        with announced(served, Serving(server.url, None)):
+            check = look(served)[1]["server"]
+        assert (check["status"], check["found"]) == ("ok", f"{server.url} is ready")
+        assert look(served)[1]["server"]["status"] == "warning"
+
+    def test_one_that_runs_and_does_not_answer_is_a_warning(
+        self, served: Path, free_port: int
+    ) -> None:
+        with announced(served, Serving(f"http://127.0.0.1:{free_port}", None)):
+            status, checks = look(served)
+        assert (status, checks["server"]["status"]) == (0, "warning")
+        assert "can't be reached" in checks["server"]["found"]
 
     def test_one_that_drains_is_a_warning(
         self, served: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from turnwire.cli.main import app
+from turnwire.cli.serving import Serving, announced
 from turnwire.errors import SetupError
 
 
@@ -110,6 +111,43 @@ def test_a_link_that_no_server_would_take_is_not_made(monkeypatch: pytest.Monkey
     done = CliRunner().invoke(app, ["link"])
     assert isinstance(done.exception, SetupError)
     assert "turnwire keys create" in str(done.exception)
+
+
+def test_a_link_leads_to_the_server_that_runs_unless_a_port_is_named(tmp_path: Path):
+    (tmp_path / ".turnwire").mkdir()
+    with announced(tmp_path / ".turnwire", Serving("http://127.0.0.1:8477", None)):
+        assert _run("link").stdout.startswith("http://127.0.0.1:8477/open?code=")
+        assert _run("link", "--port", "9").stdout.startswith("http://127.0.0.1:9/open?code=")
+    after = _run("link")
+    assert after.stdout.startswith("http://127.0.0.1:8000/open?code=")
+    assert "No server runs" in after.stderr
+
+
+def test_a_server_that_crashed_counts_no_more(tmp_path: Path):
+    (tmp_path / ".turnwire").mkdir()
+    left = tmp_path / ".turnwire" / "serving.json"
+    left.write_text('{"address": "http://127.0.0.1:8477", "no_page": null}')
+    assert _run("link").stdout.startswith("http://127.0.0.1:8000/")
+    with announced(left.parent, Serving("http://127.0.0.1:8478", None)):
+        assert _run("link").stdout.startswith("http://127.0.0.1:8478/")
+    assert not left.exists()
+
+
+def test_a_link_to_a_server_without_a_page_is_refused_with_the_reason(tmp_path: Path):
+    (tmp_path / ".turnwire").mkdir()
+    why = "it listens on 0.0.0.0, where others can reach it"
+    with announced(tmp_path / ".turnwire", Serving("http://127.0.0.1:8477", why)):
+        done = CliRunner().invoke(app, ["link"])
+    assert isinstance(done.exception, SetupError)
+    assert why in str(done.exception)
+
+
+def test_ids_are_listed_whole_at_80_columns():
+    done = _run("keys", "create", "--name", "a long name " * 9, "--scope", "chat")
+    assert done.exit_code == 0
+    lines = _run("keys", "list").stdout.splitlines()
+    assert done.stdout.split("_")[2] in lines[1]
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_link_to_an_ipv6_address_has_brackets(monkeypatch: pytest.MonkeyPatch):

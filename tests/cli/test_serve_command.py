@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import httpx
 import pytest
 
 from tests.server.running import Process
 from turnwire.cli import main
+from turnwire.cli.ingest import ingest_into
+from turnwire.cli.serving import serving_from
 from turnwire.settings import read
 
 
@@ -45,7 +48,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_a_server_of_the_shipped_agents_is_ready_prints_its_link_and_answers(tmp_path: Path):
-    with Process(tmp_path / "data", agent=None) as server:
+    data_dir = tmp_path / "data"
+    with Process(data_dir, agent=None) as server:
+        assert "skipped" not in server.log
+        running = serving_from(data_dir)
+        assert running is not None
+        assert (running.address, running.no_page) == (server.url, None)
         link = re.search(r"Open (http://\S+)", "".join(server.out))
         assert link is not None, server.log
         with httpx.Client(base_url=server.url, timeout=30) as browser:
@@ -57,7 +65,31 @@ def test_a_server_of_the_shipped_agents_is_ready_prints_its_link_and_answers(tmp
         assert answer["status"] == "complete"
         assert answer["agent"] == "guarded"
         assert answer["content"]
-        assert (tmp_path / "data" / "turnwire.db").exists()
+        assert (data_dir / "turnwire.db").exists()
+        server.terminate()
+        server.process.wait(20)
+        assert not (data_dir / "serving.json").exists()
+
+
+def test_a_start_names_a_skipped_file_once_and_ingest_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "broken.pdf").write_bytes(b"no pdf")
+    settings = read(data_dir=tmp_path / "data")
+    settings.data_dir.mkdir()
+
+    def said(skips: Literal["all", "new", "none"]) -> str:
+        ingest_into(settings, folder, "docs", skips=skips)
+        return capsys.readouterr().err.strip()
+
+    assert said("new").startswith("skipped broken.pdf: ")
+    assert said("new") == "docs: 1 file skipped as before (see turnwire ingest)"
+    (folder / "new.pdf").write_bytes(b"no pdf")
+    assert [line.split(":")[0] for line in said("new").splitlines()] == ["skipped new.pdf", "docs"]
+    assert len(said("all").splitlines()) == 2
+    assert said("none") == ""
 
 
 def test_a_folder_of_documents_is_ingested_and_a_second_time_nothing_is_done(

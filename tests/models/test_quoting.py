@@ -125,3 +125,11 @@ def test_all_ways_to_call_it_agree():
     model = Quoting()
     assert asyncio.run(model.ainvoke(messages)).content == model.invoke(messages).content
     assert "".join(str(each.content) for each in model.stream(messages)) == model.answer(messages)
+
+
+def test_a_table_row_is_quoted_below_its_head_and_the_head_never_alone():
+    text = "The lots of the site.\n\nLot | Spaces\nA | 90\nB | 140"
+    model = Quoting(sentences=lambda text: text.split("\n"))
+    answer = model.answer(prompt("How many spaces has lot B?", text))
+    assert "Lot | Spaces / B | 140" in answer
+    assert "Spaces [1]" not in answer

@@ -163,6 +163,14 @@ def test_a_link_works_once_and_sets_a_cookie_that_scripts_and_other_sites_never_
         _refused(other.get("/open"), 401, "invalid_api_key")
 
 
+def test_a_browser_with_a_used_link_is_told_what_to_do(shared: InThread):
+    answer = shared.nobody().http.get("/open?code=x", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert answer.status_code == 401
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "turnwire link" in answer.text
+
+
 def test_another_page_in_the_browser_cannot_use_the_cookie(shared: InThread, link: str):
     host, port = shared.address
     with httpx.Client(base_url=shared.url) as browser:

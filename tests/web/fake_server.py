@@ -78,6 +78,13 @@ DRAFT: Final = (
     "Do not stop a prescribed medicine on your own. Some medicines have to be reduced in steps. "
     "Talk to your doctor or pharmacist first [1]."
 )
+NO_COST: Final[dict[str, Any]] = {
+    "model": "none",
+    "tokens_in": 0,
+    "tokens_out": 0,
+    "llm_latency_ms": 0,
+    "usd": 0,
+}
 REJECTED: Final = "A reviewer held this answer back. Please ask your doctor."
 
 
@@ -190,12 +197,22 @@ def skipped(turn: Turn) -> Iterator[Frame]:
     yield turn.end("retrieve_context", "skipped")
     yield from turn.pass_through("generate_response")
     refused = decided("scope_rules", "refuse", reason="off_topic")
-    cost = {"model": "none", "tokens_in": 0, "tokens_out": 0, "llm_latency_ms": 0, "usd": 0}
     yield from turn.finish(
         "I can only answer questions about the health leaflets.",
         finish_reason="refused",
         guardrail_decisions=[decided("input_validation"), refused],
-        cost=cost,
+        cost=NO_COST,
+    )
+
+
+def escalated(turn: Turn) -> Iterator[Frame]:
+    yield turn.topology()
+    yield from turn.pass_through("intake", "guardrail_pre", "generate_response")
+    yield from turn.finish(
+        "Call your local emergency number now.",
+        finish_reason="escalated",
+        guardrail_decisions=[decided("escalation", "escalate", reason="acute_chest_pain")],
+        cost=NO_COST,
     )
 
 
@@ -227,6 +244,7 @@ def review_of(turn: Turn) -> Json:
     return {
         "review_id": f"rev_{turn.turn_id}",
         "thread_id": turn.conversation_id,
+        "turn_id": turn.turn_id,
         "reasons": ["medication_change"],
         "question": turn.question,
         "draft": DRAFT,
@@ -259,7 +277,9 @@ def held(turn: Turn) -> Iterator[Frame]:
     yield from opened(turn)
     yield from turn.speak("This takes a while")
     turn.cancelled.wait(timeout=20)
-    yield turn.complete("This takes a while", finish_reason="cancelled")
+    yield turn.complete(
+        "This takes a while", finish_reason="cancelled", cost=NO_COST, guardrail_decisions=[]
+    )
 
 
 def failed(turn: Turn) -> Iterator[Frame]:
@@ -284,6 +304,7 @@ def rewritten(turn: Turn) -> Iterator[Frame]:
 SCRIPTS: Final = {
     "markup": attacked,
     "football": skipped,
+    "chest": escalated,
     "medicine": reviewed,
     "medicamento": reviewed,
     "age": asked_for_input,
@@ -303,8 +324,9 @@ class FakeServer(ThreadingHTTPServer):
         self.turns: dict[str, Turn] = {}
         self.keys: dict[str, Turn] = {}
         self.requests: list[tuple[str, str, dict[str, str], Json]] = []
-        self.agents = [{"slug": "leaflets", "title": "Health leaflets", "description": ""}]
+        self.agents = [{"slug": "guarded", "title": "Health information", "description": ""}]
         self.is_signed_in = True
+        self.are_events_open = True
         self.numbers = itertools.count(1)
         self.queue: list[Json] = []
 
@@ -367,6 +389,8 @@ class Answerer(BaseHTTPRequestHandler):
                     turn.cancelled.set()
                 return self._json(202, {})
             case ["GET", "conversations", _, "turns", turn_id, "events"]:
+                if not self.fake.are_events_open:
+                    return self._refuse(404, "not_found", "There is no such turn.")
                 turn = self.fake.turns[turn_id]
                 after = int((self.headers.get("Last-Event-ID") or ".0").rpartition(".")[2])
                 return self._stream(turn, iter(turn.log[after:]), after)
@@ -480,4 +504,9 @@ def resumed(turn: Turn, body: Json) -> Iterator[Frame]:
     yield turn.end("review_response")
     yield from turn.pass_through("guardrail_post", "closing")
     verdict = decided("hitl_review", decision, stage="review", reason="medication_change")
-    yield turn.complete(content, guardrail_decisions=[verdict], human_wait_ms=95_000)
+    yield turn.complete(
+        content,
+        guardrail_decisions=[verdict],
+        human_wait_ms=95_000,
+        finish_reason="refused" if decision == "reject" else "stop",
+    )

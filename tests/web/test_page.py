@@ -3,7 +3,15 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.fake_server import ATTACK, DRAFT, REJECTED, FakeServer, Turn, review_of
+from tests.web.fake_server import (
+    ATTACK,
+    DRAFT,
+    REJECTED,
+    FakeServer,
+    Turn,
+    review_of,
+    reviewed,
+)
 
 
 @pytest.fixture
@@ -110,17 +118,80 @@ def test_an_edited_draft_can_only_be_saved_as_an_edit(opened: Page, server: Fake
 def test_a_review_from_the_queue_opens_without_changing_the_conversation(
     page: Page, server: FakeServer
 ):
+    open_review_of_another(page, server)
+    expect(node(page, "generate_response")).to_have_attribute("data-state", "done")
+    expect(node(page, "review_response")).to_have_attribute("data-state", "waiting")
+    expect(page.locator(".ask-card textarea")).to_have_value(DRAFT)
+    page.get_by_role("button", name="Reject").click()
+    expect(page.locator(".answer")).to_have_text(REJECTED)
+    expect(page.locator("[data-finish=refused]")).to_have_text("Declined by a reviewer")
+    expect(page.locator(".quiet-label")).to_have_count(1)
+    ask(page, "What about a fever?")
+    expect(page.locator("[data-phase=completed]")).to_have_count(2)
+    assert "thread_id" not in posted(server, "/chat?tokens=true")[0]
+
+
+def open_review_of_another(page: Page, server: FakeServer) -> None:
     other = Turn("trn_x", "conv_x", "May I double the medicine?", "en")
+    list(reviewed(other))
     server.turns["trn_x"] = other
     server.queue.append(review_of(other))
     page.goto(server.url)
     page.locator("#reviews-title").click()
     page.get_by_role("button", name="Open").click()
-    page.get_by_role("button", name="Reject").click()
-    expect(page.locator(".answer")).to_have_text(REJECTED)
-    ask(page, "What about a fever?")
-    expect(page.locator("[data-phase=completed]")).to_have_count(2)
-    assert "thread_id" not in posted(server, "/chat?tokens=true")[0]
+
+
+def test_a_review_whose_events_are_not_open_says_so_and_can_be_decided(
+    page: Page, server: FakeServer
+):
+    server.are_events_open = False
+    open_review_of_another(page, server)
+    expect(page.locator("#graph")).to_contain_text("cannot be read")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("[data-phase=completed]")).to_be_visible()
+    expect(node(page, "closing")).to_have_attribute("data-state", "done")
+
+
+def test_an_urgent_message_is_not_said_to_be_handed_to_anybody(opened: Page):
+    ask(opened, "My chest hurts")
+    expect(opened.locator("[data-finish=escalated]")).to_have_text(
+        "Urgent: please follow the advice above"
+    )
+    expect(opened.locator(".chip")).to_have_text("Warning signs found · acute chest pain")
+    opened.locator("#language").select_option("es")
+    expect(opened.locator("[data-finish=escalated]")).to_have_text(
+        "Urgente: siga el consejo de arriba"
+    )
+
+
+def test_an_edit_is_told_in_a_sentence(opened: Page):
+    ask(opened, "Can I stop my medicine?")
+    opened.locator(".ask-card textarea").fill("Ask your doctor.")
+    opened.get_by_role("button", name="Save edit").click()
+    expect(opened.locator(".quiet-label")).to_have_text("A reviewer changed this answer.")
+    opened.locator("#language").select_option("es")
+    expect(opened.locator(".quiet-label")).to_have_text("Un revisor cambió esta respuesta.")
+
+
+def test_only_the_health_agent_that_ships_is_introduced_with_health(page: Page, server: FakeServer):
+    server.agents = [{"slug": "guarded", "title": "Your documents", "description": ""}]
+    page.goto(server.url)
+    expect(page.locator("#empty-title")).to_have_text("Your documents")
+    expect(page.locator("#about")).to_have_text("Ask this agent a question.")
+    expect(page.locator("#examples")).to_be_hidden()
+
+
+def test_the_header_takes_two_rows_at_most_on_a_telephone(page: Page, server: FakeServer):
+    server.agents.append({"slug": "pharmacy", "title": "Pharmacy", "description": "Medicines."})
+    other = Turn("trn_x", "conv_x", "May I double the medicine?", "es")
+    server.queue.append(review_of(other))
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(server.url)
+    page.locator("#language").select_option("es")
+    expect(page.locator("#reviews-title")).to_be_visible()
+    expect(page.locator("#agent")).to_be_visible()
+    assert page.locator("header").evaluate("header => header.offsetHeight") < 105
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_an_input_pause_takes_json_or_text(opened: Page, server: FakeServer):
@@ -179,7 +250,9 @@ def test_without_a_session_the_page_says_how_to_get_in(page: Page, server: FakeS
     page.goto(server.url)
     expect(page.locator("#page-notice")).to_contain_text("turnwire serve")
     ask(page, "What about a fever?")
-    expect(page.locator(".turn .notice")).to_contain_text("Sign in first.")
+    expect(page.locator(".turn .notice")).not_to_contain_text("Sign in first.")
+    expect(page.locator("#page-notice")).not_to_contain_text("Sign in first.")
+    expect(page.locator(".notice.bad")).to_have_count(0)
     expect(page.locator(".turn .notice")).to_contain_text("Open the link")
     server.is_signed_in = True
     page.get_by_role("button", name="Try again").click()
@@ -212,6 +285,9 @@ def test_stop_ends_the_turn_at_the_server(opened: Page, server: FakeServer):
     expect(node(opened, "generate_response")).to_have_attribute("data-state", "running")
     opened.get_by_role("button", name="Stop").click()
     expect(opened.locator("[data-finish=cancelled]")).to_have_text("Stopped")
+    expect(node(opened, "generate_response")).to_have_attribute("data-state", "stopped")
+    expect(opened.locator(".cost")).to_have_count(0)
+    expect(node(opened, "__end__")).to_have_attribute("data-state", "pending")
     expect(opened.get_by_role("button", name="Send")).to_be_visible()
     assert posted(server, "/conversations/conv_1/cancel") == [{}]
 

@@ -56,6 +56,19 @@ test("nodes run, settle, are skipped, fail", () => {
   assert.equal(reduce(state, "error", { code: "x", message: "m" }).marks.write.state, "failed");
 });
 
+test("what somebody stopped is no error", () => {
+  const cancelled = run([
+    ["graph_topology", TOPOLOGY],
+    ...went("pre"),
+    ["node_started", { node: "retrieve" }],
+    ["node_started", { node: "write" }],
+    ["node_completed", { node: "write", status: "failed", duration_ms: 3 }],
+    ["turn_completed", { content: "Hel", finish_reason: "cancelled" }],
+  ]);
+  const states = Object.fromEntries(Object.entries(cancelled.marks).map(([id, mark]) => [id, mark.state]));
+  assert.deepEqual(states, { pre: "done", retrieve: "stopped", write: "stopped" });
+});
+
 test("of two ways into a node, the one that was gone is lit", () => {
   const all = run([["graph_topology", TOPOLOGY], ...went("pre"), ...went("retrieve"), ...went("write")]);
   assert.deepEqual(all.taken, ["__start__ → pre", "pre → retrieve", "retrieve → write"]);

@@ -7,7 +7,6 @@ from typing import Any, Final
 from turnwire.cli.output import STDOUT, literal, note
 from turnwire.cli.reattach import Frame
 
-
 _REWRITTEN: Final[Mapping[str, str]] = {
     "final_message": "the agent replaced what it had said",
     "reviewer_edit": "a reviewer changed the answer",
@@ -62,7 +61,7 @@ class Transcript:
     def _replace(self, text: str, reason: str) -> None:
         self.break_line()
         if self._said:
-            note(f"— {_REWRITTEN.get(reason) or f'replaced: {_readable(reason)}'} —")
+            note(f"— {_REWRITTEN.get(reason) or f'replaced ({_readable(reason)})'} —")
         self._said = ""
         self._say(text)
 

@@ -34,15 +34,21 @@ def topology(graph: Pregel[Any, Any, Any, Any], manifest: Manifest) -> Topology:
 
 
 def _from_the_start(drawn: DrawnGraph) -> list[str]:
-    """Return the nodes in the order in which a turn can reach them."""
-    order = [each for each in drawn.nodes if each == "__start__"]
-    for reached in order:  # grows while it is read
-        order += [
-            edge.target
-            for edge in drawn.edges
-            if edge.source == reached and edge.target not in order
-        ]
-    return [*order, *(each for each in drawn.nodes if each not in order)]
+    """Return the nodes in an order in which edges lead onwards, loops aside (reverse postorder)."""
+    finished: list[str] = []
+    seen: set[str] = set()
+
+    def visit(node: str) -> None:
+        seen.add(node)
+        for edge in reversed(drawn.edges):
+            if edge.source == node and edge.target not in seen:
+                visit(edge.target)
+        finished.append(node)
+
+    for node in reversed(list(drawn.nodes)):
+        if node not in seen:
+            visit(node)
+    return finished[::-1]
 
 
 def _kind(name: str) -> str:

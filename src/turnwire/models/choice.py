@@ -2,43 +2,20 @@
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from math import log1p
 from typing import Final
 
 from turnwire.models.passages import Quotable
+from turnwire.models.ranking import NEAR, Sentence, answered, ranks
+from turnwire.models.support import Encode, Words, is_answered
 from turnwire.models.vectors import Matrix
 
 Sentences = Callable[[str], Sequence[str]]
 """Cuts a text into its sentences, in order."""
 
-Words = Callable[[str], Iterable[str]]
-"""Returns the words of a text that carry meaning, in a form that can be compared."""
-
-Encode = Callable[[Sequence[str]], Matrix]
-"""Returns a row of length 1 a text, whose dot product says how near the meanings are."""
-
 MOST: Final = 3
 """Sentences in one answer."""
 
-_LEXICAL: Final = 0.35
-"""What the overlap of words adds to a cosine, both from 0 to 1."""
-_RANK: Final = 0.06
-"""What the first passage is ahead of the last: the retrieval has a say."""
-_NEAR: Final = 0.88
-"""The least share of the best score that a further sentence needs."""
-_TITLE: Final = 0.25
-"""What the nearness of the passage's title adds."""
-_FOREIGN: Final = 0.12
-"""What a sentence in another language than the question's is behind."""
-_SECTION: Final = 0.20
-"""What the nearness of the passage's own heading adds."""
-_IN_HEADING: Final = 0.6
-"""What a word of the question that only the heading has counts, against one of the sentence."""
-_FIGURE: Final = 0.08
-"""What a number adds where the question asks how much."""
 _SAME_WORDS: Final = 0.7
 """Two sentences say the same where this share of their words is common."""
 _SAME_MEANING: Final = 0.72
@@ -66,35 +43,12 @@ _NOISE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_CLOSING: Final = "\"'\u201d\u2019»)"
-_HOW_MUCH: Final = re.compile(
-    r"\bhow (?:much|many|long|high|low|often)\b|\bnormal\b|\bcu[aá]nt[oa]s?\b", re.IGNORECASE
-)
 _DIGIT: Final = re.compile(r"\d")
-_NUMBER: Final = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|dos|tres|cuatro|cinco|seis|siete"
-    r"|ocho|nueve|diez|doce)\b",
-    re.IGNORECASE,
-)
+_CLOSING: Final = "\"'\u201d\u2019»)"
 _BULLET: Final = re.compile(r"^(?:[-*•+]\s+)+")
 _MARKER: Final = re.compile(r"[ \t]*\[\d{1,3}\]")
 _SPLIT: Final = re.compile(r"(?<=[.!?…])\s+(?=[A-ZÁÉÍÓÚÑÜ¿¡\"“«(\d])|\n\s*\n|\n(?=\s*[-*•]\s)")
 _WORD: Final = re.compile(r"[^\W_]{2,}")
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a passage, as it stands there."""
-
-    number: int
-    """The passage's."""
-    place: int
-    """Where in the passage, from 0."""
-    text: str
-    title: str = ""
-    """The passage's."""
-    language: str = ""
-    """The passage's, or "" where it is not known."""
 
 
 def candidates(passages: Iterable[Quotable], *, sentences: Sentences) -> list[Sentence]:
@@ -125,7 +79,7 @@ def is_noise(line: str) -> bool:
 def choose(
     question: str, among: Sequence[Sentence], *, encode: Encode | None, words: Words
 ) -> list[Sentence]:
-    """Return the one to three sentences that fit best, in the order in which they are read.
+    """Return the one to three sentences that fit best, as they are read; none answers: none.
 
     Args:
         question: what was asked.
@@ -135,21 +89,12 @@ def choose(
     """
     if not among:
         return []
+    if encode is not None and not is_answered(question, among, encode=encode, words=words):
+        return []
     known = [frozenset(words(each.text)) for each in among]
+    scores = ranks(question, among, encode=encode, words=words)
     rows = encode([each.text for each in among]) if encode is not None else None
-    scores = _scores(question, among, known, words)
-    if encode is not None and rows is not None:
-        nearness = rows @ encode([question])[0]
-        best = _nearest(question, among, nearness)
-        texts = [f"{among[at].text} {among[at].title}" for at in best]
-        if _one_language(question, [among[at] for at in best]):
-            if not is_answered(question, float(nearness[best[0]]), texts, encode, words):
-                return []
-        elif nearness[best[0]] < NEAR_ENOUGH:
-            return []
-        near = nearness + _headings(question, among, encode)
-        scores = [score + float(each) for score, each in zip(scores, near, strict=True)]
-    return _picked(among, list(_answered(among, scores)), known, rows)
+    return _picked(among, list(answered(among, scores)), known, rows)
 
 
 def _picked(
@@ -164,13 +109,11 @@ def _picked(
     for at in ranked[1:]:
         if among[at].language != among[best].language:
             continue
-        if len(picked) == MOST or scores[at] < _NEAR * scores[best]:
+        if len(picked) == MOST or scores[at] < NEAR * scores[best]:
             break
         if not any(_same(at, other, known, rows) for other in picked):
             picked.append(at)
-    first = among[best].number
-    chosen = [among[at] for at in picked]
-    return sorted(chosen, key=lambda each: (each.number != first, each.number, each.place))
+    return sorted((among[at] for at in picked), key=lambda each: (each.number, each.place))
 
 
 def plain_sentences(text: str) -> list[str]:
@@ -185,30 +128,28 @@ def plain_words(text: str) -> frozenset[str]:
     return frozenset(word[:6] for word in _WORD.findall(bare))
 
 
+def _with_headers(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; a table's head stands in front of each of its rows, never alone.
+
+    The first of two or more rows is the head where it has no figure.
+    """
+    header = ""
+    was_row = False
+    for line in lines:
+        is_row = " | " in line
+        if is_row and not was_row and not _DIGIT.search(line):
+            header = line
+        elif is_row:
+            yield f"{header} / {line}" if header else line
+        else:
+            header = ""
+            yield line
+        was_row = is_row
+
+
 def _bare(line: str) -> str:
     # A number in square brackets would read as a marker of ours.
     return _MARKER.sub("", _BULLET.sub("", line.strip())).strip()
-
-
-def _overlaps(asked: frozenset[str], known: Sequence[frozenset[str]]) -> Iterator[float]:
-    """Yield each sentence's share of the question's words; common ones count less."""
-    spread = Counter(word for each in known for word in each & asked)
-    weights = {word: log1p(len(known) / count) for word, count in spread.items()}
-    whole = sum(weights.values()) or 1.0
-    for each in known:
-        yield sum(weights[word] for word in each & asked) / whole
-
-
-def _answered(among: Sequence[Sentence], scores: Sequence[float]) -> Iterator[float]:
-    """Yield the scores; what a document asks itself lends its score to the sentence after it."""
-    lent: tuple[int, float] | None = None
-    for each, score in zip(among, scores, strict=True):
-        number, credit = lent or (0, 0.0)
-        lent = (each.number, score) if each.text.endswith("?") else None
-        if lent is not None:
-            yield score / 2
-        else:
-            yield max(score, credit) if number == each.number else score
 
 
 def _same(one: int, other: int, known: Sequence[frozenset[str]], rows: Matrix | None) -> bool:

@@ -4,23 +4,24 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_LITTLE: Final = {
-    "en": frozenset(
-        "the is are was do does did what how when where which who why can should could would i my "
-        "you your it of for with and if to after about get have has an in on there any".split()
-    ),
-    "es": frozenset(
-        "el la los las un una es son qué que cómo como cuándo cuando dónde donde cuál cuánto cuánta "
-        "cuántos cuántas quién por para con y si mi mis tu su se de del al lo tengo puedo debo hay "
-        "en está".split()
-    ),
-}
+_ENGLISH_LISTED: Final = """
+    the is are was do does did what how when where which who why can should could would i my you
+    your it of for with and if to after about get have has an in on there any
+"""
+_SPANISH_LISTED: Final = """
+    el la los las un una es son qué que cómo como cuándo cuando dónde donde cuál cuánto cuánta
+    cuántos cuántas quién por para con y si mi mis tu su se de del al lo tengo puedo debo hay en
+    está
+"""
+_ENGLISH: Final = frozenset(_ENGLISH_LISTED.split())
+_SPANISH: Final = frozenset(_SPANISH_LISTED.split())
 
 
 def language_of(text: str) -> str:
     """Return ``en`` or ``es``, or "" where the text does not tell."""
     words = _WORD.findall(text.lower())
-    english, spanish = (sum(word in little for word in words) for little in _LITTLE.values())
+    english = sum(word in _ENGLISH for word in words)
+    spanish = sum(word in _SPANISH for word in words)
     if english == spanish:
         return "es" if re.search(r"[¿¡ñ]", text) else ""
     return "en" if english > spanish else "es"

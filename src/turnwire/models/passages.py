@@ -20,6 +20,8 @@ from typing import Final
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from turnwire.graph.followups import leaned_on
+
 _OPENING: Final = re.compile(r"<passages-([0-9a-f]{8,64})>\n")
 
 
@@ -39,6 +41,7 @@ class Reading:
     """What a prompt asks, and the passages that it brings."""
 
     question: str
+    """With the earlier questions that it cannot be read without in front."""
     passages: tuple[Quotable, ...] = ()
 
 
@@ -51,7 +54,9 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Reading:
         return Reading(last.strip())
     fence = opening[1]
     block, _, question = last[opening.end() :].partition(f"</passages-{fence}>")
-    return Reading(question.strip(), _passages(block, fence))
+    question = question.strip()
+    asked = "\n\n".join([*leaned_on(said[:-1], question), question])
+    return Reading(asked, _passages(block, fence))
 
 
 def _is_announced(fence: str, messages: Sequence[BaseMessage]) -> bool:

@@ -20,13 +20,13 @@ from pydantic import Field, PrivateAttr, SkipValidation
 
 from turnwire.models.choice import (
     Sentences,
-    Words,
     candidates,
     choose,
     plain_sentences,
     plain_words,
 )
 from turnwire.models.passages import read_prompt
+from turnwire.models.support import Words
 from turnwire.models.vectors import Encoder, Vectors
 
 NAME: Final = "quoting"

@@ -9,10 +9,17 @@ Two signals, measured on the shipped health corpus with the embedded encoder:
 """
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
 
-from turnwire.models.choice import Encode, Words
+from turnwire.models.language import language_of
+from turnwire.models.vectors import Matrix
+
+Words = Callable[[str], Iterable[str]]
+"""Returns the words of a text that carry meaning, in a form that can be compared."""
+
+Encode = Callable[[Sequence[str]], Matrix]
+"""Returns a row of length 1 a text, whose dot product says how near the meanings are."""
 
 NEAR_ENOUGH: Final = 0.275
 """The least nearness that is left after the deduction."""
@@ -20,20 +27,48 @@ _DEDUCTION: Final = 2.0
 """What a missing word of weight 1 takes away from the nearness."""
 _MEANS_THE_SAME: Final = 0.75
 """From this cosine on, two words are one."""
+_BEST: Final = 3
+"""Sentences whose words are looked at."""
 _MOST_WORDS: Final = 16
 """Words of a question that are looked at."""
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 
 
-def is_answered(
-    question: str, nearness: float, best: Sequence[str], *, encode: Encode, words: Words
-) -> bool:
-    """Whether the sentences ``best``, in the question's language, speak of what it asks."""
-    if nearness < NEAR_ENOUGH:
+class Quoted(Protocol):
+    """A sentence of a passage."""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The passage's."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """The passage's, or "" where it is not known."""
+        ...
+
+
+def is_answered(question: str, among: Sequence[Quoted], *, encode: Encode, words: Words) -> bool:
+    """Whether the nearest of the sentences speak of what is asked.
+
+    What is missing tells nothing between two languages, whose words are never near enough.
+    """
+    nearness = encode([each.text for each in among]) @ encode([question])[0]
+    mine = language_of(question)
+    own = [at for at, each in enumerate(among) if mine and each.language in ("", mine)]
+    if not own:
+        return float(nearness.max()) >= NEAR_ENOUGH
+    best = sorted(own, key=lambda at: -float(nearness[at]))[:_BEST]
+    near = float(nearness[best[0]])
+    if near < NEAR_ENOUGH:
         return False
-    return nearness - _DEDUCTION * missing(question, best, encode=encode, words=words) >= (
-        NEAR_ENOUGH
-    )
+    texts = [f"{among[at].text} {among[at].title}" for at in best]
+    return near - _DEDUCTION * missing(question, texts, encode=encode, words=words) >= NEAR_ENOUGH
 
 
 def missing(question: str, texts: Sequence[str], *, encode: Encode, words: Words) -> float:

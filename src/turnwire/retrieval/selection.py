@@ -28,7 +28,7 @@ class RetrievalPolicy:
     """What the best BM25 adds, in standard deviations of the cosine."""
     code_bonus: float = 2.0
     """What all of the query's identifiers add, in standard deviations."""
-    locale_bonus: float = 0.15
+    locale_bonus: float = 0.20
     """What the reader's language adds, in standard deviations."""
     floor: float = 0.17
     """The least cosine plus ``overlap_weight`` times the overlap of words."""

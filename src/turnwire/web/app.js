@@ -137,6 +137,7 @@ function showAgents() {
 function showIntroduction(agent) {
   const isHealth = agent?.slug === "guarded" && agent.title === "Health information";
   at("empty-title").textContent = isHealth || !agent ? speech.say("empty_title") : agent.title || agent.slug;
+  at("about").hidden = !agent;
   at("about").textContent = isHealth ? speech.say("empty_health") : (agent?.description || speech.say("empty_text"));
   at("examples").replaceChildren(...(isHealth ? EXAMPLES.map(example) : []));
   at("examples").hidden = !isHealth;

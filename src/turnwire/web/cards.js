@@ -40,16 +40,16 @@ export function chips(decisions, speech) {
 export function costLine({ cost, finishReason, humanWaitMs }, speech) {
   const told = [];
   // A stopped turn has no account of its model: a call may have been under way.
-  if (cost?.model === "none") told.push(finishReason === "cancelled" ? null : speech.say("cost_none"));
-  else if (cost) {
+  const isUntold = !cost || (cost.tokens_in + cost.tokens_out === 0 && (finishReason === "cancelled" || cost.model === "unknown"));
+  if (!isUntold && cost.model === "none") told.push(speech.say("cost_none"));
+  else if (!isUntold) {
     told.push(cost.model);
     told.push(speech.say("cost_tokens", { in: speech.number(cost.tokens_in), out: speech.number(cost.tokens_out) }));
     if (cost.llm_latency_ms > 0) told.push(speech.duration(cost.llm_latency_ms));
     if (cost.usd > 0) told.push(`$${cost.usd < 0.01 ? cost.usd.toPrecision(2) : cost.usd.toFixed(2)}`);
   }
   if (humanWaitMs) told.push(speech.say("waited", { time: speech.duration(humanWaitMs) }));
-  const shown = told.filter(Boolean);
-  return shown.length ? el("p", { class: "cost" }, shown.join(" · ")) : null;
+  return told.length ? el("p", { class: "cost" }, told.join(" · ")) : null;
 }
 
 /** A notice with an optional button. */

@@ -92,7 +92,7 @@ function drawnNode(node) {
 
 function mark({ root, nodes, edges }, turn, speech) {
   root.setAttribute("aria-label", speech.say("graph"));
-  const isOver = turn.phase === "completed";
+  const isOver = turn.phase === "completed" && turn.finishReason !== "cancelled";
   for (const { node, group, glyph, text, detail } of nodes.values()) {
     const seen = turn.marks[node.id];
     const state = node.dot ? dotState(node.id, isOver) : (seen?.state ?? "pending");

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from tests.agents.guarded.stage import HEALTH, TEXTS, Found, Shelf, Stage
+from tests.agents.guarded.stage import HEALTH, TEXTS, Found, Run, Shelf, Stage
 from tests.models.scripted import Scripted
 from turnwire.agents.guarded import GuardedParts, build, manifest
 from turnwire.errors import UpstreamUnavailable
@@ -19,6 +19,11 @@ FEVER = "When is a temperature a fever?"
 def prompted(stage: Stage, call: int = -1) -> str:
     assert isinstance(stage.model, Scripted)
     return "\n".join(str(each.content) for each in stage.model.prompts[call])
+
+
+def reason_of(run: Run, check: str) -> str | None:
+    (found,) = (each for each in run.state["guardrail_decisions"] if each["check"] == check)
+    return found["reason"]
 
 
 def test_a_clean_turn_passes_every_node_and_cites_its_evidence():
@@ -76,7 +81,7 @@ def test_a_refused_question_is_never_embedded_and_calls_no_model():
     assert run.state["messages"][-1].content == run.text
     assert run.state["finish_reason"] == "refused"
     assert run.state["cost"]["model"] == "none"
-    assert run.checks["missing_citation"] == "pass"
+    assert not {"missing_citation", "persona_stability"} & set(run.checks)
     assert (stage.shelf.asked, prompts(stage)) == ([], [])
 
 
@@ -85,6 +90,18 @@ def test_an_acute_sign_is_escalated_without_a_model():
     run = asyncio.run(stage.ask("I have crushing chest pain"))
     assert run.text == HEALTH.text("escalation", "en")
     assert run.state["finish_reason"] == "escalated"
+    assert (stage.shelf.asked, prompts(stage)) == ([], [])
+
+
+@pytest.mark.parametrize(("said", "locale"), [("Hello, what can you do?", "en"), ("hola", "es")])
+def test_small_talk_is_greeted_without_evidence_a_model_or_a_person(said: str, locale: str):
+    stage = Stage(hitl=True)
+    run = asyncio.run(stage.ask(said, locale=locale))
+    assert run.text == HEALTH.text("greeting", locale)
+    assert (run.state["finish_reason"], run.state["cost"]["model"]) == ("stop", "none")
+    assert "retrieve_context" not in run.nodes
+    assert run.interrupts == []
+    assert set(run.checks) == {"input_validation", "pii", "escalation", "scope_rules"}
     assert (stage.shelf.asked, prompts(stage)) == ([], [])
 
 
@@ -98,6 +115,7 @@ def test_where_nothing_is_found_a_fixed_text_says_so_without_a_model():
     run = asyncio.run(stage.ask(FEVER))
     assert run.text == HEALTH.text("no_match", "en")
     assert run.state["finish_reason"] == "no_match"
+    assert not {"missing_citation", "persona_stability"} & set(run.checks)
     assert prompts(stage) == []
 
 
@@ -172,12 +190,22 @@ def test_invented_citations_are_dropped():
     run = asyncio.run(stage.ask(FEVER))
     assert run.cited == [1]
     assert run.state["finish_reason"] == "stop"
+    assert reason_of(run, "missing_citation") == "invented_citation"
 
 
-def test_an_answer_without_a_citation_is_flagged():
-    run = asyncio.run(Stage(Scripted(script=["So it is."])).ask(FEVER))
-    assert run.state["finish_reason"] == "stop"
-    assert run.checks["missing_citation"] == "flag"
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("So it is.", "uncited"),
+        ("So it is [9].", "invented_citation"),
+        ("[0]", "invented_citation"),
+    ],
+)
+def test_an_answer_that_cites_nothing_of_the_evidence_is_not_backed(answer: str, reason: str):
+    run = asyncio.run(Stage(Scripted(script=[answer])).ask(FEVER))
+    assert run.state["finish_reason"] == "insufficient_evidence"
+    assert run.text == answer
+    assert reason_of(run, "missing_citation") == reason
 
 
 def test_a_quotation_that_does_not_hold_is_insufficient_evidence():
@@ -195,7 +223,7 @@ def test_an_answer_that_was_cut_says_so():
 
 def test_without_retrieval_the_model_answers_on_its_own():
     stage = Stage(Scripted(script=["Hello."]), retriever=None)
-    run = asyncio.run(stage.ask("Hello, how are you?"))
+    run = asyncio.run(stage.ask("Hello, is sleep good for me?"))
     assert "retrieve_context" not in run.nodes
     assert run.text == "Hello."
     assert run.checks["missing_citation"] == "pass"
@@ -268,9 +296,9 @@ def test_a_client_draws_the_nodes_and_sees_which_may_be_bypassed():
         "guardrail_pre",
         "retrieve_context",
         "generate_response",
+        "review_response",
         "guardrail_post",
         "closing",
-        "review_response",
         "__end__",
     ]
     assert (drawn.flags.rag, drawn.flags.hitl) == (True, True)

@@ -24,6 +24,20 @@ def test_an_answer_that_had_evidence_has_to_cite(cited: int, evidence: int, reas
     assert noted("Water is wet.", cited=cited, evidence=evidence)["missing_citation"] == reason
 
 
+@pytest.mark.parametrize(("cited", "evidence"), [(1, 6), (0, 6)])
+def test_an_invented_citation_is_flagged_beside_real_ones(cited: int, evidence: int):
+    (decision, _) = check_answer(
+        "Yes [1]. Wrong [9] and [0].",
+        cited=cited,
+        invented=2,
+        evidence=evidence,
+        policy=HEALTH,
+        locale="en",
+    )
+
+    assert (decision.outcome, decision.reason) == ("flag", "invented_citation")
+
+
 @pytest.mark.parametrize(
     ("reason", "answer"),
     [

@@ -17,6 +17,7 @@ from turnwire.events import CitationAdded, Cost, ReasoningDelta
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import Speaker, nobody, speaker
 from turnwire.graph.plain import mend
+from turnwire.models.quoting import Quoting
 from turnwire.nodes.answer.completion import Completion, complete
 from turnwire.nodes.answer.placeholders import Restorer
 from turnwire.nodes.answer.prompt import build_prompt
@@ -48,6 +49,10 @@ def generate_response(parts: GuardedParts) -> Node:
         name, model = parts.chosen(context.model if context else None)
         completion = await complete(model, prompt, say=voice.say, think=voice.think)
         draft = voice.end()
+        if not draft.strip() and isinstance(model, Quoting):
+            none = _no_match(state, parts)
+            speaker().say(none.text)
+            return {"draft": none.text, "finish_reason": none.finish_reason}
         if not draft.strip():
             raise UpstreamUnavailable(f"the model '{name}' said nothing")
         return {
@@ -70,16 +75,24 @@ def _fixed(state: GuardedState, parts: GuardedParts) -> _Fixed | None:
     verdict = state.get("verdict", {})
     locale = state.get("locale", parts.policy.default_locale)
     match verdict.get("outcome"):
+        case "proceed" if verdict.get("fixed_text"):
+            return _Fixed(verdict["fixed_text"], "stop")
         case "proceed" if parts.retriever is None or state.get("evidence"):
             return None
         case "proceed":
-            return _Fixed(parts.policy.text("no_match", locale), "no_match")
+            return _no_match(state, parts)
         case "escalate":
             text = verdict.get("fixed_text") or parts.policy.text("escalation", locale)
             return _Fixed(text, "escalated")
         case _:
             text = verdict.get("fixed_text") or parts.policy.text("refusal", locale)
             return _Fixed(text, "refused")
+
+
+def _no_match(state: GuardedState, parts: GuardedParts) -> _Fixed:
+    """Return what is said where nothing was found, or the quoting model saw no answer in it."""
+    locale = state.get("locale", parts.policy.default_locale)
+    return _Fixed(parts.policy.text("no_match", locale), "no_match")
 
 
 def _prompt(
@@ -142,7 +155,8 @@ def _cited(
     check = find_citations(draft, evidence)
     for each in check.citations:
         said.emit(CitationAdded(citation=each))
-    answered = "stop" if check.is_backed else "insufficient_evidence"
+    backed = check.is_backed and (bool(check.citations) or not evidence)
+    answered = "stop" if backed else "insufficient_evidence"
     return {
         "draft": draft,
         "citations": [each.model_dump(mode="json") for each in check.citations],

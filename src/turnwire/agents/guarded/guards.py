@@ -13,7 +13,10 @@ from turnwire.agents.guarded.state import GuardedState, split_new
 from turnwire.events import Cost, GuardrailDecided, GuardrailDecision, Usage
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import speaker
+from turnwire.graph.followups import leaned_on
 from turnwire.ids import new_trace_id
+from turnwire.nodes.evidence.citations import find_citations
+from turnwire.nodes.evidence.source import from_state
 from turnwire.nodes.guardrails.post import check_answer
 from turnwire.nodes.guardrails.pre import Verdict, examine
 from turnwire.nodes.guardrails.review import assess_review_need
@@ -42,6 +45,7 @@ def intake(parts: GuardedParts) -> Node:
             "verdict": {},
             "route": "",
             "question": "",
+            "query": "",
             "evidence": [],
             "draft": "",
             "held": False,
@@ -75,12 +79,17 @@ def guardrail_pre(parts: GuardedParts) -> Node:
         earlier, new = split_new(state.get("messages", []))
         sent = _sent_along(earlier, context_of(runtime))
         # In a thread: a long hostile text takes a while, and others are waiting.
-        verdict = await asyncio.to_thread(_examined, parts, state, earlier, [*sent, *new])
+        verdict = await asyncio.to_thread(_examined, parts, state, earlier, sent, new)
         proceeds = verdict.outcome == "proceed"
-        searches = proceeds and parts.retriever is not None
+        searches = proceeds and parts.retriever is not None and verdict.fixed_text is None
+        question = "\n\n".join(verdict.messages[len(sent) :])
+        before = (
+            await asyncio.to_thread(_leaned_on, parts, state, earlier, question) if searches else ()
+        )
         return {
             "verdict": _plain(verdict),
-            "question": "\n\n".join(verdict.messages[len(sent) :]),
+            "question": question,
+            "query": "\n\n".join([*before, question]),
             "route": "retrieve_context" if searches else "generate_response",
             "guardrail_decisions": _noted(state, verdict.decisions),
         }
@@ -92,16 +101,33 @@ def _examined(
     parts: GuardedParts,
     state: GuardedState,
     earlier: Sequence[BaseMessage],
-    examined: Sequence[BaseMessage],
+    sent: Sequence[BaseMessage],
+    new: Sequence[BaseMessage],
 ) -> Verdict:
     privacy = Privacy(parts.policy)
     privacy.recall(earlier, limit=parts.history)
     return examine(
-        [str(each.text) for each in examined],
+        [str(each.text) for each in (*sent, *new)],
         policy=parts.policy,
         locale=state.get("locale", parts.policy.default_locale),
         mapping=privacy.mapping,
+        earlier=len(sent),
     )
+
+
+def _leaned_on(
+    parts: GuardedParts, state: GuardedState, earlier: Sequence[BaseMessage], question: str
+) -> list[str]:
+    """Return the earlier questions that a follow-up needs, without private details.
+
+    None that was refused or escalated in its time, for such a one is never embedded.
+    """
+    asked = [str(each.text) for each in earlier if isinstance(each, HumanMessage)]
+    locale = state.get("locale", parts.policy.default_locale)
+    verdicts = [
+        examine([each], policy=parts.policy, locale=locale) for each in leaned_on(asked, question)
+    ]
+    return [text for each in verdicts if each.outcome == "proceed" for text in each.messages]
 
 
 def route(state: GuardedState) -> Literal["retrieve_context", "generate_response"]:
@@ -115,7 +141,7 @@ def needs_review(parts: GuardedParts) -> Callable[[GuardedState], Sequence[str]]
 
     def needs_review(state: GuardedState) -> Sequence[str]:
         verdict = state.get("verdict", {})
-        if verdict.get("outcome") != "proceed":
+        if verdict.get("outcome") != "proceed" or verdict.get("fixed_text"):
             return ()
         reasons = cast("Sequence[str]", verdict.get("review_reasons", ()))
         return assess_review_need(reasons, state.get("draft", ""), parts.policy)
@@ -124,21 +150,32 @@ def needs_review(parts: GuardedParts) -> Callable[[GuardedState], Sequence[str]]
 
 
 def guardrail_post(parts: GuardedParts) -> Node:
-    """Return a node that notes what is odd about the answer; it changes nothing."""
+    """Return a node that notes what is odd about the answer; it changes nothing.
+
+    A fixed text is not the answer of anybody, and nothing is noted about it.
+    """
 
     async def guardrail_post(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         answered = state.get("finish_reason") in ANSWERED
-        decisions = await asyncio.to_thread(
-            check_answer,
-            state.get("draft", ""),
-            cited=len(state.get("citations", [])),
-            evidence=len(state.get("evidence", [])) if answered else 0,
-            policy=parts.policy,
-            locale=state.get("locale", parts.policy.default_locale),
-        )
+        if not answered or state.get("verdict", {}).get("fixed_text"):
+            return {}
+        decisions = await asyncio.to_thread(_checked, parts, state)
         return {"guardrail_decisions": _noted(state, decisions)}
 
     return guardrail_post
+
+
+def _checked(parts: GuardedParts, state: GuardedState) -> Sequence[GuardrailDecision]:
+    draft = state.get("draft", "")
+    evidence = from_state(state.get("evidence", []))
+    return check_answer(
+        draft,
+        cited=len(state.get("citations", [])),
+        evidence=len(evidence),
+        invented=find_citations(draft, evidence).invented,
+        policy=parts.policy,
+        locale=state.get("locale", parts.policy.default_locale),
+    )
 
 
 def closing(_parts: GuardedParts) -> Node:

@@ -23,6 +23,8 @@ class GuardedState(TypedDict, total=False):
     """Where ``guardrail_pre`` sent the turn."""
     question: str
     """The member's new messages without private details."""
+    query: str
+    """What is searched for: the question, after the earlier ones that it leans on."""
     evidence: list[dict[str, Any]]
     """See :func:`turnwire.nodes.evidence.source.to_state`."""
     draft: str

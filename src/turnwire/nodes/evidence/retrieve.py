@@ -40,6 +40,8 @@ class Questioned(TypedDict, total=False):
     """The part of a graph's state that the node reads and writes."""
 
     question: str
+    query: str
+    """What to search for instead of the bare question."""
     locale: str
     evidence: list[dict[str, Any]]
 
@@ -50,7 +52,7 @@ def retrieve_context(
     """Return a node that puts the evidence for ``question`` into the state, and says so."""
 
     async def retrieve_context(state: Questioned) -> Questioned:
-        query = state.get("question", "")
+        query = state.get("query") or state.get("question", "")
         try:
             found = await asyncio.to_thread(retriever.search, query, locale=state.get("locale"))
             evidence, search = found.evidence, found.search

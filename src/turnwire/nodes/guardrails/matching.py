@@ -44,6 +44,11 @@ class Index:
         """Whether any phrase has a place for ``word``."""
         return word in self._words or word.startswith(self._prefixes)
 
+    @property
+    def spelt(self) -> frozenset[str]:
+        """The words, and the beginnings of words, that phrases have a place for."""
+        return self._words.union(self._prefixes)
+
     def hits(self, text: Words) -> Iterator[Hit]:
         """Yield every phrase that begins at each word of ``text``, in order."""
         candidates: dict[str, list[tuple[int, Wording]]] = {}

@@ -65,6 +65,9 @@ _LOOKALIKES: Final = str.maketrans(
 _FOREIGN: Final = re.compile("[\u0370-\u052f]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _LATIN: Final = re.compile("[A-Za-z]")
+_SPACED: Final = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*/|~+]{1,3}[^\W\d_](?![^\W_])){3,}")
+_GAPS: Final = re.compile(r"[^\w]|_")
+_LONGEST_SPELT: Final = 16
 _APOSTROPHE: Final = re.compile(r"(?<=\w)['`\u2018\u2019\u02bc\u00b4](?=\w)")
 
 Known = Callable[[str], bool]
@@ -90,6 +93,36 @@ def readings(text: str, *, known: Known | None = None) -> tuple[str, ...]:
         return (closed,)
     parted = canonical(text, known=known, invisible=" ")
     return (closed,) if parted == closed else (closed, parted)
+
+
+def unspaced(text: str, words: frozenset[str]) -> str:
+    """Return a canonical text with letters that stand apart, as in ``c h e s t``, put together.
+
+    Four single letters in a row or more are read as ``words`` where they spell such.
+    """
+    return _SPACED.sub(lambda match: _spelling(_GAPS.sub("", match[0]), words), text)
+
+
+def _spelling(letters: str, words: frozenset[str]) -> str:
+    """Return ``letters`` as words: first few letters left over, then few words."""
+    best: list[tuple[int, int, int]] = [
+        (0, 0, 0)
+    ]  # letters left over, words, where the last begins
+    for end in range(1, len(letters) + 1):
+        left, count, _ = best[end - 1]
+        found = (left + 1, count + 1, end - 1)
+        for start in range(max(0, end - _LONGEST_SPELT), end):
+            if letters[start:end] in words:
+                left, count, _ = best[start]
+                found = min(found, (left, count + 1, start))
+        best.append(found)
+    parts: list[str] = []
+    end = len(letters)
+    while end:
+        start = best[end][2]
+        parts.append(letters[start:end])
+        end = start
+    return " ".join(reversed(parts))
 
 
 def without_invisible(text: str) -> str:

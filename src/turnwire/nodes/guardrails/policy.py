@@ -19,6 +19,7 @@ from turnwire.nodes.guardrails.rules import (
     EscalationRule,
     Identifier,
     Phrase,
+    Phrases,
     Rule,
     Rulebook,
     Strict,
@@ -81,6 +82,8 @@ class Policy(Strict):
     escalation: tuple[EscalationRule, ...] = ()
     injection: tuple[Rule, ...] = ()
     scope: ScopeRules = ScopeRules()
+    small_talk: Phrases = ()
+    """A message of nothing but these gets the text ``greeting``, without a model."""
     persona_stability: tuple[Rule, ...] = ()
     """What an answer of this persona never says."""
     review: tuple[Rule, ...] = ()
@@ -92,6 +95,8 @@ class Policy(Strict):
         if self.default_locale not in self.texts:
             raise ValueError(f"texts has no '{self.default_locale}', which is the default locale")
         needed = {*REQUIRED_TEXTS, *(each.text for each in self._rules() if each.text)}
+        if self.small_talk:
+            needed.add("greeting")
         for locale, texts in self.texts.items():
             missing = sorted(needed - set(texts))
             if missing:
@@ -120,11 +125,17 @@ class Policy(Strict):
         books = (self.escalation_book, self.injection_book, self.scope_book)
         return any(each.knows(word) for each in books)
 
+    @cached_property
+    def spelt(self) -> frozenset[str]:
+        """The words that rules for messages look for, to read letters that stand apart."""
+        return self.escalation_book.spelt | self.injection_book.spelt | self.scope_book.spelt
+
     def warm(self) -> None:
         """Make every rule ready to read now, which takes a moment, and not in a member's turn."""
-        for book in (self.in_scope_book, self.persona_book, self.review_book):
+        for book in (self.in_scope_book, self.small_talk_book, self.persona_book, self.review_book):
             book.knows("")
         self.knows("")
+        _ = self.spelt
 
     @cached_property
     def escalation_book(self) -> Rulebook[EscalationRule]:
@@ -146,6 +157,12 @@ class Policy(Strict):
         """One rule that trips on a message that is in scope."""
         phrases = self.scope.in_scope
         return Rulebook((Rule(id="in_scope", phrases=phrases),) if phrases else ())
+
+    @cached_property
+    def small_talk_book(self) -> Rulebook[Rule]:
+        """One rule with the phrases of small talk."""
+        phrases = self.small_talk
+        return Rulebook((Rule(id="small_talk", phrases=phrases),) if phrases else ())
 
     @cached_property
     def persona_book(self) -> Rulebook[Rule]:

@@ -1,7 +1,7 @@
 """What is noted about an answer; it flags and never blocks."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -19,20 +19,22 @@ def check_answer(
     *,
     cited: int,
     evidence: int,
+    invented: int = 0,
     policy: Policy,
     locale: str,
-    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[GuardrailDecision, ...]:
     """Return the decisions on ``missing_citation`` and ``persona_stability``.
 
-    ``cited`` counts the citations that point at evidence, ``evidence`` the passages that the
-    model was given; a fixed text was given none.
+    ``cited`` counts the citations that point at evidence, ``invented`` the markers that point
+    at none, and ``evidence`` the passages that the model was given.
     """
-    begun = clock()
+    begun = time.perf_counter()
     uncited = "uncited" if evidence and not cited else None
-    between = clock()
+    if evidence and invented:
+        uncited = "invented_citation"
+    between = time.perf_counter()
     unstable = _breaks_persona(answer, policy, locale)
-    ended = clock()
+    ended = time.perf_counter()
     return (
         _decision("missing_citation", uncited, between - begun),
         _decision("persona_stability", unstable, ended - between),

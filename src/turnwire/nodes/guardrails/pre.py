@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from turnwire.events.guardrail import Check, GuardOutcome, GuardrailDecision
-from turnwire.nodes.guardrails.phrases import Words
+from turnwire.nodes.guardrails.normalise import canonical
+from turnwire.nodes.guardrails.phrases import Words, split
 from turnwire.nodes.guardrails.pii import PiiKind, redact
 from turnwire.nodes.guardrails.policy import Policy, TextKey
 from turnwire.nodes.guardrails.reading import read
@@ -33,7 +34,7 @@ class Verdict:
     review_reasons: tuple[str, ...] = ()
     """Why a person has to see the draft first."""
     fixed_text: str | None = None
-    """What the member reads instead of an answer."""
+    """What the member reads instead of an answer; a greeting where the turn proceeds."""
 
 
 def examine(
@@ -42,21 +43,23 @@ def examine(
     policy: Policy,
     locale: str,
     mapping: Mapping[str, str] | None = None,
+    earlier: int = 0,
     clock: Clock = time.perf_counter,
 ) -> Verdict:
-    """Return the verdict on all new messages of one turn.
+    """Return the verdict on all messages that are new to us.
 
     The checks are made in the order validation, personal data, escalation, scope; the first
     that refuses or escalates is the last one made. ``mapping`` is that of earlier turns, so
-    that the same value keeps its placeholder.
+    that the same value keeps its placeholder. The first ``earlier`` messages are a history that
+    came along: they are no part of the question, which may be small talk.
     """
     turn = _Examination(tuple(messages), policy, locale, clock)
     verdict = Verdict(mapping=dict(mapping or {}))
     for check in (turn.validate, turn.redact, turn.escalate, turn.hold_scope):
         verdict = check(verdict)
         if verdict.outcome != "proceed":
-            break
-    return verdict
+            return verdict
+    return turn.greet(verdict, earlier)
 
 
 _FAULT_TEXTS: Final[Mapping[Fault, TextKey]] = {
@@ -112,7 +115,7 @@ class _Examination:
 
     def escalate(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        self._words = read(self._messages, known=self._policy.knows)
+        self._words = read(self._messages, known=self._policy.knows, spelt=self._policy.spelt)
         tripped = self._policy.escalation_book.tripped(self._words)
         acute = [each for each in tripped if each.severity == "acute"]
         if acute:
@@ -134,6 +137,14 @@ class _Examination:
         verdict = self._noted(verdict, "scope_rules", "refuse", rule.id, started)
         text = rule.text or ("injection" if injected else "refusal")
         return self._ended(verdict, "refuse", rule.id, text)
+
+    def greet(self, verdict: Verdict, earlier: int) -> Verdict:
+        """Give small talk its fixed text: nothing is looked up and nobody has to review it."""
+        question = " ".join(canonical(each) for each in self._messages[earlier:])
+        if not self._policy.small_talk_book.covers(split(question)):
+            return verdict
+        text = self._policy.text("greeting", self._locale)
+        return replace(verdict, fixed_text=text, review_reasons=())
 
     def _out_of_scope(self) -> tuple[Rule, ...]:
         tripped = self._policy.scope_book.tripped(self._words)

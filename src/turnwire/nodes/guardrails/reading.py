@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnwire.nodes.guardrails.normalise import Known, readings
+from turnwire.nodes.guardrails.normalise import Known, readings, unspaced
 from turnwire.nodes.guardrails.phrases import Words, split
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_\-]{8,}(?:\r?\n[A-Za-z0-9+/_\-]+)*={0,2}")
@@ -15,17 +15,21 @@ _MAX_ENCODED: Final = 64_000
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
-def read(messages: Sequence[str], *, known: Known) -> tuple[Words, ...]:
+def read(
+    messages: Sequence[str], *, known: Known, spelt: frozenset[str] = frozenset()
+) -> tuple[Words, ...]:
     """Return the words of each message and of all together, plain and with base64 undone.
 
     All together twice, with and without a space between: a phrase may be split anywhere.
+    Letters that stand apart are read a second time, as the words in ``spelt`` that they make.
     """
     texts = list(messages)
     if len(messages) > 1:
         texts += [" ".join(messages), "".join(messages)]
     forms = (form for text in texts for form in _forms(text))
     canonical = (reading for form in forms for reading in readings(form, known=known))
-    return tuple(split(each) for each in dict.fromkeys(canonical))
+    read_twice = (form for each in canonical for form in (each, unspaced(each, spelt)))
+    return tuple(split(each) for each in dict.fromkeys(read_twice))
 
 
 def _forms(text: str) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from turnwire.nodes.guardrails.matching import Hit, Index, near, one_clause
 from turnwire.nodes.guardrails.phrases import Wording, Words, parse
@@ -21,6 +21,21 @@ def _checked(phrase: str) -> str:
 Phrase: TypeAlias = Annotated[str, AfterValidator(_checked)]
 """A phrase in the language of :mod:`turnwire.nodes.guardrails.phrases`."""
 
+
+def _flat(given: object) -> object:
+    """Return a list with the lists in it spread out: YAML has no way to join two anchors."""
+    if not isinstance(given, list):
+        return given
+    parts = cast("list[object]", given)
+    spread = (
+        [each] if not isinstance(each, list) else cast("list[object]", each) for each in parts
+    )
+    return [phrase for part in spread for phrase in part]
+
+
+Phrases: TypeAlias = Annotated[tuple[Phrase, ...], BeforeValidator(_flat)]
+"""Phrases, and lists of phrases that several rules share."""
+
 Identifier: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
@@ -35,11 +50,11 @@ class Rule(Strict):
 
     id: Identifier
     """The reason code of its decisions; clients and the audit see it."""
-    phrases: tuple[Phrase, ...] = ()
-    together: tuple[tuple[Phrase, ...], ...] = ()
+    phrases: Phrases = ()
+    together: tuple[Phrases, ...] = ()
     within: int = Field(default=25, ge=1, le=200)
     """How many words apart the groups of ``together`` may be."""
-    unless: tuple[Phrase, ...] = ()
+    unless: Phrases = ()
     """Fair wordings: a phrase found inside or across one of these, in one clause, is no find."""
     text: Identifier | None = None
     """The key of the fixed text to answer with, or none for the section's own."""
@@ -74,6 +89,19 @@ class Rulebook(Generic[RuleT]):
     def knows(self, word: str) -> bool:
         """Whether a rule looks for the canonical ``word``."""
         return self._index.knows(word)
+
+    @property
+    def spelt(self) -> frozenset[str]:
+        """The words, and the beginnings of words, that rules look for."""
+        return self._index.spelt
+
+    def covers(self, text: Words) -> bool:
+        """Whether ``text`` is nothing but phrases of the rules, one behind the other."""
+        reached = {0}
+        for hit in self._index.hits(text):
+            if hit.start in reached:
+                reached.add(hit.end)
+        return bool(text.words) and len(text.words) in reached
 
     def tripped(self, texts: Iterable[Words]) -> tuple[RuleT, ...]:
         """Return the rules that any of ``texts`` trips, in the order of the policy."""
