@@ -103,7 +103,8 @@ class Api:
 
     def paused(self, text: str, **more: object) -> dict[str, Any]:
         """Ask something that pauses; return the answer that says so."""
-        answer = self.chat(text, **more).json()
+        body = {"messages": [{"role": "user", "content": text}], **more}
+        answer = self.http.post("/chat", json=body).json()
         assert answer["status"].startswith("paused_"), answer
         return answer
 
