@@ -18,7 +18,6 @@ from turnwire.cli.output import STDERR, STDOUT, DataDir
 from turnwire.cli.serving import Serving, announced
 from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
-from turnwire.graph.load import load
 from turnwire.settings import Settings, read
 from turnwire.telemetry import log_to_stderr
 
@@ -46,9 +45,7 @@ def serve(
     with alone_in(settings.data_dir):
         pass  # said before anything is read; the application holds it while it runs
     with_store(settings, lambda store: store.keys())
-    if settings.agent is not None:
-        load(settings.agent)  # a mistake is told before anything starts
-    else:
+    if settings.agent is None:
         for corpus, root in corpora(settings).items():
             ingest_into(settings, root, corpus, skips="none" if settings.docs is None else "new")
     code = new_link(settings) if access_policy(settings).cookies else None
