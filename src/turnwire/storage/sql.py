@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from turnwire.errors import StorageUnavailable
+from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
 from turnwire.storage import statements
@@ -53,7 +53,12 @@ class SqliteStore:
         """
         self._engine = engine_for(self._path, self._busy_seconds)
         self._readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="turnwire-reader")
-        await asyncio.to_thread(prepare, self._engine, self._path)
+        try:
+            await asyncio.to_thread(prepare, self._engine, self._path)
+        except SetupError:
+            self._readers.shutdown()
+            self._engine.dispose()
+            raise
         self._writer = Writer(self._engine)
         self._log = PackedLog(self._writer, self._tails)
 

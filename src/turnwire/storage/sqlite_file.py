@@ -18,9 +18,13 @@ def engine_for(path: Path, busy_seconds: float) -> Engine:
     )
 
     def on_connect(connection: Any, _: object) -> None:  # noqa: ANN401 - sqlite3's own type
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA secure_delete=ON")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA secure_delete=ON")
+        except Exception:  # SQLAlchemy drops a connection that its listener refuses, unclosed
+            connection.close()
+            raise
 
     def on_begin(connection: Connection) -> None:
         # A reader takes no write lock; the writer takes it at once instead of failing half-way.
