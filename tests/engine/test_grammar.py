@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from tests.scenarios.play import EPOCH, Scenario, envelopes
 from tests.scenarios.turns import GUARDED, SCENARIOS, asked, cited, completed
-from turnwire.engine.grammar import FINAL, RUN_ENDINGS, TRANSITIONS, Order, TurnState, next_state
+from turnwire.engine.grammar import FINAL, TRANSITIONS, Order, TurnState, next_state
 from turnwire.engine.turn import Turn
 from turnwire.errors import AgentError, IllegalTransition
 from turnwire.events import (
+    RUN_ENDINGS,
     ActionCompleted,
     Envelope,
     Event,

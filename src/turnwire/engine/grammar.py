@@ -65,8 +65,6 @@ TRANSITIONS: Final[Mapping[TurnState, Mapping[type[BaseEvent], TurnState]]] = {
 }
 
 FINAL: Final = frozenset(state for state, allowed in TRANSITIONS.items() if not allowed)
-RUN_ENDINGS: Final = (TurnPaused, TurnCompleted, TurnFailed)
-"""What ends a run: exactly one of these, and nothing of the run follows it."""
 
 
 def next_state(state: TurnState, event: Event) -> TurnState:

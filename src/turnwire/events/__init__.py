@@ -35,11 +35,12 @@ from turnwire.events.turn import (
     TurnStarted,
     Usage,
 )
-from turnwire.events.union import EVENT, EVENT_TYPES, Envelope, Event
+from turnwire.events.union import EVENT, EVENT_TYPES, RUN_ENDINGS, Envelope, Event
 
 __all__ = [
     "EVENT",
     "EVENT_TYPES",
+    "RUN_ENDINGS",
     "ActionCompleted",
     "BaseEvent",
     "Citation",

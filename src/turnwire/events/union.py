@@ -32,6 +32,8 @@ Event: TypeAlias = (
 )
 
 EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+RUN_ENDINGS: Final = (TurnPaused, TurnCompleted, TurnFailed)
+"""What ends a run: exactly one of these, and nothing of the run follows it."""
 EVENT_TYPES: Final[tuple[type[BaseEvent], ...]] = get_args(Event)
 
 

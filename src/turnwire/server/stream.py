@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from turnwire.engine.supervisor import Supervisor
 from turnwire.errors import TURN_FAILURES, StreamInterrupted
-from turnwire.events import Envelope, TurnCompleted, TurnFailed, TurnPaused
+from turnwire.events import RUN_ENDINGS, Envelope, TurnFailed
 from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
 from turnwire.storage.base import EventLog
@@ -61,7 +61,7 @@ class Streams:
                     looked = time()
                 for last in batch:
                     wire.hear(last)
-        if last is None or not isinstance(last.event, TurnPaused | TurnCompleted | TurnFailed):
+        if last is None or not isinstance(last.event, RUN_ENDINGS):
             raise StreamInterrupted("the turn's log is gone")
         if isinstance(last.event, TurnFailed):
             status = TURN_FAILURES.get(last.event.code, StreamInterrupted).status

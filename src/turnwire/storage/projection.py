@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from turnwire.events import (
+    RUN_ENDINGS,
     Envelope,
     TextDelta,
     TextReplaced,
@@ -15,9 +16,7 @@ from turnwire.storage.base import PauseRecord, TurnRecord
 
 def ends_run(envelopes: Sequence[Envelope]) -> bool:
     """Whether the last of these envelopes ends its run."""
-    return bool(envelopes) and isinstance(
-        envelopes[-1].event, (TurnPaused, TurnCompleted, TurnFailed)
-    )
+    return bool(envelopes) and isinstance(envelopes[-1].event, RUN_ENDINGS)
 
 
 def said(envelopes: Iterable[Envelope]) -> str:
