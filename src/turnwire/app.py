@@ -127,8 +127,8 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
             heartbeat_seconds=settings.heartbeat_seconds, pace_seconds=settings.pace_seconds
         ),
     )
+    execution.mount(app, access, turns, streams)
     app.include_router(operations.router(store, supervisor))
-    app.include_router(execution.router(access, turns, streams))
     app.include_router(conversations.router(access, turns, streams))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))

@@ -1,6 +1,6 @@
 """What an agent is asked to do, in words that neither engine nor LangGraph owns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -8,6 +8,13 @@ from pydantic import JsonValue
 
 from turnwire.events import Fact
 from turnwire.ids import ConversationId, PauseId, RunId, TurnId
+
+Aloud = Callable[[str], bool]
+"""Says words at once, ahead of what the agent yields next; false: they have to be yielded."""
+
+
+def _unable(_: str) -> bool:
+    return False
 
 
 class Message(Fact):
@@ -49,3 +56,5 @@ class Work:
     model: str | None = None
     """The model that the caller chose, or none for the agent's own."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    aloud: Aloud = field(default=_unable, repr=False, compare=False)
+    """A short way for words that come one by one; only while everything before was yielded."""

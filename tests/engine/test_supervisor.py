@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import pytest
@@ -66,6 +66,63 @@ async def test_a_turn_runs_to_its_ending_and_is_stored():
         assert stored is not None
         assert (stored.phase, stored.content) == ("completed", "Rest well.")
         assert stage.supervisor.running == 0
+
+
+async def test_words_said_aloud_take_their_place_between_the_batches():
+    async def talking(work: Work) -> Batches:
+        yield [started("answer"), *words("Rest ")]
+        assert work.aloud("and ")
+        assert work.aloud("drink ")
+        yield words("well.")
+        yield [ended("answer"), completed("Rest and drink well.")]
+
+    async with staged() as stage:
+        turn_id = await stage.begin(talking)
+        heard = await stage.hear(turn_id)
+
+        said = [each.event.text for each in heard if isinstance(each.event, TextDelta)]
+        assert said == ["Rest ", "and ", "drink ", "well."]
+        assert [each.seq for each in heard] == list(range(1, len(heard) + 1))
+        assert await stage.store.read(turn_id) == heard
+
+
+async def test_words_said_aloud_after_the_ending_are_not_heard():
+    aloud: list[Callable[[str], bool]] = []
+
+    async def talking(work: Work) -> Batches:
+        aloud.append(work.aloud)
+        yield words("Rest ")
+        await asyncio.Event().wait()
+
+    async with staged() as stage:
+        turn_id = await stage.begin(talking)
+        await stage.says(turn_id, TextDelta)
+        await stage.supervisor.cancel(turn_id)
+
+        assert not aloud[0]("more")
+        assert [each.event.type for each in await stage.store.read(turn_id)][-1] == (
+            "turn.completed"
+        )
+        stored = await stage.store.turn(turn_id)
+        assert stored is not None
+        assert stored.content == "Rest "
+
+
+async def test_a_log_that_takes_no_words_is_not_given_any():
+    class Full(MemoryStore):
+        def takes(self, turn_id: TurnId) -> bool:
+            return False
+
+    async def talking(work: Work) -> Batches:
+        yield words("Rest ")
+        assert not work.aloud("and ")
+        yield [*words("well."), completed("Rest well.")]
+
+    async with staged(store=Full()) as stage:
+        heard = await stage.hear(await stage.begin(talking))
+
+        assert [each.seq for each in heard] == list(range(1, len(heard) + 1))
+        assert "and " not in [getattr(each.event, "text", "") for each in heard]
 
 
 async def test_cancelling_stops_the_agent_and_keeps_the_words():

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import JsonValue
 
 from turnwire.engine.turn import Turn
@@ -32,6 +33,27 @@ E = TypeVar("E")
 MANIFEST = Manifest(slug="graph", title="Graph")
 
 
+def one_node(model: Any, **config: Any) -> StateGraph[Any]:  # noqa: ANN401
+    """A graph whose only node asks the model and keeps the answer."""
+
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"], **config)]}
+
+    return line(answer=answer)
+
+
+def line(state: Any = MessagesState, **nodes: Any) -> StateGraph[Any]:  # noqa: ANN401
+    """A graph of nodes one after another."""
+    graph: StateGraph[Any] = StateGraph(state)
+    before = START
+    for name, node in nodes.items():
+        graph.add_node(name, node)
+        graph.add_edge(before, name)
+        before = name
+    graph.add_edge(before, END)
+    return graph
+
+
 @dataclass
 class Played:
     """What one turn said."""
@@ -39,6 +61,8 @@ class Played:
     turn: Turn
     work: Work
     events: list[Event] = field(default_factory=list[Event])
+    aloud: list[str] = field(default_factory=list[str])
+    """The words that came the short way, past LangGraph's stream."""
 
     def of(self, kind: type[E]) -> list[E]:
         return [each for each in self.events if isinstance(each, kind)]
@@ -128,9 +152,18 @@ class Host:
         )
         return Played(turn, work)
 
-    async def run(self, played: Played) -> Played:
-        """Run to a pause or to the end."""
-        async with asyncio.timeout(10), aclosing(self.agent.work(played.work)) as batches:
+    async def run(self, played: Played, *, hears: bool = True) -> Played:
+        """Run to a pause or to the end; with ``hears``, words may come the short way."""
+
+        def aloud(text: str) -> bool:
+            if hears:
+                said = played.turn.say(text, at=self.now())
+                played.events += [each.event for each in said]
+                played.aloud.append(text)
+            return hears
+
+        work = replace(played.work, aloud=aloud)
+        async with asyncio.timeout(10), aclosing(self.agent.work(work)) as batches:
             async for batch in batches:
                 said = played.turn.receive(batch, at=self.now())
                 played.events += [each.event for each in said]

@@ -10,8 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 
 from tests.graph.models import Chunked, calling, require_order
-from tests.graph.stage import Host
-from tests.graph.test_streaming import one_node
+from tests.graph.stage import Host, one_node
 from turnwire.events import Event, NodeCompleted, NodeStarted, TextDelta, ToolCompleted, ToolStarted
 from turnwire.graph.history import UNANSWERED, UNKNOWN_RESULT, repairs
 from turnwire.ids import TurnId

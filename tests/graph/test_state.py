@@ -13,8 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import MessagesState
 from pydantic import BaseModel, ConfigDict
 
-from tests.graph.stage import Host
-from tests.graph.test_streaming import line
+from tests.graph.stage import Host, line
 from turnwire.graph.serializer import NotStorable, StrictSerializer
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from langgraph.types import CachePolicy, Send
 from pydantic import BaseModel
 
 from tests.graph.models import Chunked, Whole
-from tests.graph.stage import Host, exhaust
+from tests.graph.stage import Host, exhaust, line, one_node
 from turnwire.errors import UpstreamUnavailable
 from turnwire.events import (
     NodeCompleted,
@@ -40,27 +40,6 @@ class Speaking(MessagesState):
 
 def same_key(*state: object) -> str:
     return "same"
-
-
-def one_node(model: Any, **config: Any) -> StateGraph[Any]:  # noqa: ANN401
-    """A graph whose only node asks the model and keeps the answer."""
-
-    async def answer(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [await model.ainvoke(state["messages"], **config)]}
-
-    return line(answer=answer)
-
-
-def line(state: Any = MessagesState, **nodes: Any) -> StateGraph[Any]:  # noqa: ANN401
-    """A graph of nodes one after another."""
-    graph: StateGraph[Any] = StateGraph(state)
-    before = START
-    for name, node in nodes.items():
-        graph.add_node(name, node)
-        graph.add_edge(before, name)
-        before = name
-    graph.add_edge(before, END)
-    return graph
 
 
 async def test_the_models_words_are_said_as_they_come():

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from turnwire.clock import Now
@@ -64,7 +64,7 @@ class Run:
     async def work(self, agent: Agent, work: Work, limits: Limits) -> None:
         """Run to one of the endings, writing every event to the log."""
         try:
-            await self._pump(agent, work, limits)
+            await self._pump(agent, replace(work, aloud=self.say), limits)
         except asyncio.CancelledError:
             await self.stop()
         except TimeoutError as error:
@@ -82,6 +82,15 @@ class Run:
             await self._fail(StreamInterrupted(), asyncio.CancelledError("draining"))
         else:
             await self._write(self.turn.cancel(at=self._now()))
+
+    def say(self, text: str) -> bool:
+        """Say words between two of the agent's batches; false if they can't be said so now."""
+        turn = self.turn
+        speaks = turn.state is TurnState.RUNNING and not self.stopped
+        if not speaks or not self._log.takes(turn.turn_id):
+            return False
+        self._log.show(turn.say(text, at=self._now()))
+        return True
 
     async def _pump(self, agent: Agent, work: Work, limits: Limits) -> None:
         loop = asyncio.get_running_loop()

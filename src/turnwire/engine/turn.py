@@ -115,6 +115,11 @@ class Turn:
             self._seal(event, at)
         return self._take()
 
+    def say(self, text: str, *, at: int) -> list[Envelope]:
+        """Take the answer's next words; what :meth:`receive` does with them, shorter."""
+        self._say(TextDelta(text=text), at)
+        return self._take()
+
     def fail(self, error: TurnBroken, *, error_id: str, at: int) -> list[Envelope]:
         """End the turn in an error: close what is open, then say so."""
         self._close_open(at)

@@ -14,7 +14,7 @@ from langgraph.types import Command
 from turnwire.clock import Now
 from turnwire.events import Event, Topology, TurnPaused
 from turnwire.graph.context import TurnContext
-from turnwire.graph.emit import Batch
+from turnwire.graph.emit import OUTLET, Batch, Outlet
 from turnwire.graph.failures import classify
 from turnwire.graph.history import new_messages, repairs
 from turnwire.graph.manifest import Manifest
@@ -63,6 +63,7 @@ class GraphAgent:
         """See :class:`turnwire.engine.agent.Agent`."""
         tap, pace = Tap(self.manifest), Pace()
         translator = Translator(self.manifest, tap.heard)
+        OUTLET.set(Outlet(work.aloud, translator.may_pass))
         try:
             async with aclosing(await self._stream(work, tap)) as parts:
                 async for part in parts:

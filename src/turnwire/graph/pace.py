@@ -6,9 +6,8 @@ come slower than the moment are never held.
 """
 
 import asyncio
+from collections.abc import Sized
 from typing import Final
-
-from turnwire.graph.emit import Batch
 
 LEAST: Final = 0.005
 """Seconds between two batches of one turn; shorter than any model's pace that a person sees."""
@@ -26,7 +25,7 @@ class Pace:
         self._last = 0.0
         self._window = LEAST
 
-    async def gather(self, batch: Batch) -> None:
+    async def gather(self, batch: Sized) -> None:
         """Return when ``batch`` may be taken."""
         time = asyncio.get_running_loop().time
         spare = self._last + self._window - time()

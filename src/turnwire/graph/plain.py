@@ -46,9 +46,14 @@ class Joiner:
         return mend(held)
 
 
+def is_whole(text: str) -> bool:
+    """Whether ``text`` has no surrogates."""
+    return text.isascii() or not _SURROGATE.search(text)
+
+
 def mend(text: str) -> str:
     """Return ``text`` without surrogates: pairs joined, halves replaced by U+FFFD."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if is_whole(text):
         return text
     joined = _PAIR.sub(_join, text)
     return _SURROGATE.sub("\ufffd", joined)

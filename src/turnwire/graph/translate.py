@@ -22,7 +22,7 @@ from turnwire.events import (
 from turnwire.events.node import NodeStatus
 from turnwire.graph.emit import Batch
 from turnwire.graph.manifest import Manifest
-from turnwire.graph.plain import PIECE, Joiner, mend, pieces, preview, to_json
+from turnwire.graph.plain import PIECE, Joiner, is_whole, mend, pieces, preview, to_json
 
 Part = Mapping[str, Any]
 """One item of ``astream(version="v2")``: ``type``, ``ns`` and ``data``."""
@@ -59,6 +59,10 @@ class Translator:
             case _:
                 pass
         return ()
+
+    def may_pass(self, text: str) -> bool:
+        """Whether the words are whole as they are, and nothing before them is held back."""
+        return not self._joiner.held and is_whole(text)
 
     def close(self, *, at: int) -> list[Event]:
         """Return what is left to say at the end of a run that went well."""
@@ -102,7 +106,7 @@ class Translator:
     def _spoken(self, events: Sequence[Event]) -> Iterator[Event]:
         for event in events:
             if type(event) is TextDelta:
-                if event.text.isascii() and len(event.text) < PIECE and not self._joiner.held:
+                if len(event.text) < PIECE and self.may_pass(event.text):
                     yield event
                 else:
                     yield from self._text(event.text)

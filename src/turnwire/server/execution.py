@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from fastapi import APIRouter, Request
+from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from turnwire.errors import RequestInvalid
@@ -18,6 +18,7 @@ from turnwire.server.bodies import (
     parse_chat,
     read_json,
 )
+from turnwire.server.direct import add_direct
 from turnwire.server.negotiation import locale, wants_stream, wants_tokens
 from turnwire.server.openapi import answers_with, takes
 from turnwire.server.stream import Streams
@@ -26,16 +27,15 @@ from turnwire.wires.execution import Execution
 from turnwire.wires.execution_frames import ChatResponse
 
 
-def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
-    """Return the routes of the execution wire."""
-    routes = APIRouter(tags=["execution wire"])
+def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
+    """Add the routes of the execution wire."""
+    about: dict[str, Any] = {"methods": ["POST"], "tags": ["execution wire"]}
 
     async def answer(followed: Followed, request: Request) -> Response:
         if wants_stream(request):
             return streams.sse(followed, Execution(tokens=wants_tokens(request)))
         return await streams.json(followed, request)
 
-    @routes.post("/chat", **takes(ChatRequest), **answers_with(ChatResponse))
     async def chat(request: Request) -> Response:
         """Begin a turn. Answers JSON, or `text/event-stream` where `Accept` asks for it."""
         data, body_hash = await read_json(request)
@@ -54,7 +54,6 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
         )
         return await answer(await turns.begin(new), request)
 
-    @routes.post("/chat/resume", **takes(ReviewAnswer, InputAnswer), **answers_with(ChatResponse))
     async def resume(request: Request) -> Response:
         """Go on with a paused turn: a reviewer's decision, or answers to a graph's questions."""
         data, _ = await read_json(request)
@@ -78,7 +77,13 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
             )
         return await answer(followed, request)
 
-    return routes
+    add_direct(app, "/chat", chat, takes(ChatRequest) | answers_with(ChatResponse) | about)
+    add_direct(
+        app,
+        "/chat/resume",
+        resume,
+        takes(ReviewAnswer, InputAnswer) | answers_with(ChatResponse) | about,
+    )
 
 
 def _is_review(data: object) -> bool:

@@ -140,6 +140,14 @@ class EventLog(Protocol):
         """
         ...
 
+    def takes(self, turn_id: TurnId) -> bool:
+        """Whether :meth:`show` may be called now, with nothing in between."""
+        ...
+
+    def show(self, envelopes: Sequence[Envelope]) -> None:
+        """Do what :meth:`append` does with ordinary events, without a wait."""
+        ...
+
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """Show an ending that could not be stored, and store it as soon as that is possible."""
         ...

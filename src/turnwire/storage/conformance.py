@@ -171,6 +171,20 @@ async def what_was_appended_is_read_back(store: Store) -> None:
     assert await store.read(TurnId("trn_unknown")) == []
 
 
+async def words_are_shown_without_a_wait(store: Store) -> None:
+    """What is shown between two appends is followed and kept in its place."""
+    script = await _began(store)
+    await store.append(script.say("Rest "))
+    assert store.takes(script.turn_id)
+    store.show(script.say("for "))
+    store.show(script.say("two "))
+    await store.append(script.say("days."))
+    await store.append(script.complete("Rest for two days."))
+
+    assert await _heard(store, script) == script.log
+    assert await store.read(script.turn_id) == script.log
+
+
 async def text_is_kept_as_it_was(store: Store) -> None:
     """Any text comes back unchanged, halves of characters among it."""
     script = await _began(store)
@@ -642,6 +656,7 @@ async def an_open_store_is_usable(store: Store) -> None:
 
 CHECKS: Final[tuple[Check, ...]] = (
     what_was_appended_is_read_back,
+    words_are_shown_without_a_wait,
     text_is_kept_as_it_was,
     live_and_replay_are_the_same,
     a_follower_of_a_burst_misses_nothing,

@@ -50,13 +50,23 @@ class MemoryStore:
         """See :class:`turnwire.storage.base.EventLog`."""
         if not envelopes:
             return
+        if not ends_run(envelopes):
+            self.show(envelopes)
+            return
         turn_id = envelopes[0].turn_id
-        ending = ends_run(envelopes)
-        self._keep(turn_id, envelopes, row=ending)
+        self._keep(turn_id, envelopes, row=True)
         self._tails.extend(envelopes)
-        if ending:
-            self._tails.settle(turn_id, envelopes[-1].seq)
-            self._forget_oldest(turn_id)
+        self._tails.settle(turn_id, envelopes[-1].seq)
+        self._forget_oldest(turn_id)
+
+    def takes(self, turn_id: TurnId) -> bool:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        return True
+
+    def show(self, envelopes: Sequence[Envelope]) -> None:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        self._keep(envelopes[0].turn_id, envelopes, row=False)
+        self._tails.extend(envelopes)
 
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""

@@ -62,9 +62,22 @@ class PackedLog:
         if ends_run(envelopes):
             await self._end(turn_id, envelopes)
             return
-        if self._broken and turn_id in self._broken:
+        if turn_id in self._broken:
             raise StorageUnavailable("Events of this turn could not be stored.")
+        self.show(envelopes)
+        if self._unflushed > UNFLUSHED:
+            self._flush_now()
+            with suppress(StorageUnavailable):  # these were shown; the next ones are refused
+                await self._writer.run(lambda db: None)
+
+    def takes(self, turn_id: TurnId) -> bool:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        return self._unflushed < UNFLUSHED and turn_id not in self._broken
+
+    def show(self, envelopes: Sequence[Envelope]) -> None:
+        """See :class:`turnwire.storage.base.EventLog`."""
         self._tails.extend(envelopes)
+        turn_id = envelopes[0].turn_id
         waiting = self._waiting.get(turn_id)
         if waiting is None:
             self._waiting[turn_id] = list(envelopes)
@@ -74,10 +87,6 @@ class PackedLog:
         if self._flush is None:
             loop = asyncio.get_running_loop()
             self._flush = loop.call_later(FLUSH_SECONDS, self._flush_now)
-        elif self._unflushed > UNFLUSHED:
-            self._flush_now()
-            with suppress(StorageUnavailable):  # these were shown; the next ones are refused
-                await self._writer.run(lambda db: None)
 
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""

@@ -80,6 +80,14 @@ class SqliteStore:
         """See :class:`turnwire.storage.base.EventLog`."""
         await self._log.append(envelopes)
 
+    def takes(self, turn_id: TurnId) -> bool:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        return self._log.takes(turn_id)
+
+    def show(self, envelopes: Sequence[Envelope]) -> None:
+        """See :class:`turnwire.storage.base.EventLog`."""
+        self._log.show(envelopes)
+
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""
         await self._log.announce(envelopes)

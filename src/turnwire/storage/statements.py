@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Final
 
 from sqlalchemy import (
+    BindParameter,
     Connection,
-    Table,
     and_,
     bindparam,
     delete,
@@ -31,6 +32,7 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnRecord,
 )
+from turnwire.storage.prepared import Prepared
 from turnwire.storage.projection import changes, opened
 from turnwire.storage.rows import (
     conversation_record,
@@ -47,15 +49,33 @@ _UNSETTLED: Final = 50
 """Turns without an ending of the agent's own that are looked back at."""
 
 _COLUMNS: Final = ("turn_id", "first_seq", "last_seq", "packed")
-_KEEP: Final = insert(EVENTS).from_select(
-    _COLUMNS,
-    select(*(bindparam(each, type_=EVENTS.c[each].type) for each in _COLUMNS)).where(
-        exists().where(TURNS.c.turn_id == bindparam("turn_id"))
-    ),
+_KEEP: Final = Prepared(
+    insert(EVENTS).from_select(
+        _COLUMNS,
+        select(*(bindparam(each, type_=EVENTS.c[each].type) for each in _COLUMNS)).where(
+            exists().where(TURNS.c.turn_id == bindparam("turn_id"))
+        ),
+    )
 )
 """Of a turn that was erased while it ran nothing more is kept."""
 
-_SETTLE: Final = update(TURNS).where(TURNS.c.turn_id == bindparam("of_turn"))
+_NEW_CONVERSATION: Final = Prepared(insert(CONVERSATIONS))
+_NEXT_TURN: Final = Prepared(
+    update(CONVERSATIONS)
+    .where(
+        CONVERSATIONS.c.conversation_id == bindparam("of_conversation"),
+        CONVERSATIONS.c.turns == bindparam("before"),
+    )
+    .values(turns=bindparam("after"), updated_ms=bindparam("at"))
+)
+_NEW_TURN: Final = Prepared(insert(TURNS))
+
+
+@cache
+def _settles(*columns: str) -> Prepared:
+    """Return the update of a turn's row; every kind of ending has columns of its own."""
+    changed: dict[str, BindParameter[object]] = {each: bindparam(each) for each in columns}
+    return Prepared(update(TURNS).where(TURNS.c.turn_id == bindparam("of_turn")).values(changed))
 
 
 def read(db: Connection, turn_id: TurnId, after: Seq) -> list[Envelope]:
@@ -79,16 +99,15 @@ def keep(db: Connection, batches: Sequence[Sequence[Envelope]]) -> None:
         }
         for batch in batches
     ]
-    if rows:
-        db.execute(_KEEP, rows)
+    _KEEP.run_each(db, rows)
 
 
 def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:
     """Store envelopes that begin or end a run, and what they change in the turn's row."""
     turn_id = envelopes[0].turn_id
     keep(db, (envelopes,))
-    changed = changes(envelopes, lambda: read(db, turn_id, BEGINNING))
-    db.execute(_SETTLE, {"of_turn": turn_id, **turn_values(changed)})
+    changed = turn_values(changes(envelopes, lambda: read(db, turn_id, BEGINNING)))
+    _settles(*changed).run(db, {"of_turn": turn_id, **changed})
     if isinstance(envelopes[-1].event, TurnPaused):
         record = turn(db, turn_id)
         rows = [pause_values(each) for each in opened(record, envelopes)] if record else []
@@ -153,20 +172,17 @@ def begin(db: Connection, opening: Opening) -> None:
             updated_ms=new.created_ms,
             turns=1,
         )
-        _insert(db, CONVERSATIONS, asdict(record))
+        _insert(db, _NEW_CONVERSATION, asdict(record))
     else:
-        _one_row(
-            db.execute(
-                update(CONVERSATIONS)
-                .where(
-                    CONVERSATIONS.c.conversation_id == new.conversation_id,
-                    CONVERSATIONS.c.turns == opening.earlier_turns,
-                )
-                .values(turns=opening.earlier_turns + 1, updated_ms=new.created_ms)
-            ).rowcount
-        )
+        values = {
+            "of_conversation": new.conversation_id,
+            "before": opening.earlier_turns,
+            "after": opening.earlier_turns + 1,
+            "at": new.created_ms,
+        }
+        _one_row(_NEXT_TURN.run(db, values))
     first = changes(opening.started, lambda: ())
-    _insert(db, TURNS, {**new_turn_values(new), **turn_values(first)})
+    _insert(db, _NEW_TURN, {"position": None, **new_turn_values(new), **turn_values(first)})
     keep(db, (opening.started,))
 
 
@@ -262,9 +278,9 @@ def _require_paused(db: Connection, turn_id: TurnId) -> None:
     _one_row(db.execute(update(TURNS).where(waits).values(phase="running")).rowcount)
 
 
-def _insert(db: Connection, table: Table, values: dict[str, object]) -> None:
+def _insert(db: Connection, statement: Prepared, values: dict[str, object]) -> None:
     try:
-        db.execute(insert(table), values)
+        statement.run(db, values)
     except IntegrityError:
         raise Conflict from None
 
