@@ -62,12 +62,13 @@ async def test_words_of_a_slow_chat_model_take_the_short_way_too():
 
 
 async def test_words_that_come_together_travel_together():
-    words = [f"{number} " for number in range(50)]
+    words: list[str] = []
 
     async def answer(state: MessagesState) -> dict[str, Any]:
-        voice = speaker()
-        for each in words:
-            voice.say(each)
+        voice, ends = speaker(), time.monotonic() + 20 * LEAST
+        while time.monotonic() < ends:
+            words.append(f"{len(words)} ")
+            voice.say(words[-1])
             await asyncio.sleep(0)
         return {"messages": [AIMessage(content="".join(words))]}
 

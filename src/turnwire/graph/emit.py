@@ -103,19 +103,27 @@ class Speaker:
         batch, outlet = self._batch, self._outlet
         if batch is not None and outlet is not None and outlet.is_open(batch):
             batch.append(event)
-            return
-        self._batch = batch = Batch(event, outlet)
-        if self._write is not None:
-            self._write(batch)
+        else:
+            self._put(event)
 
     def say(self, text: str) -> None:
         """Say the next words of the answer; empty text is not said."""
         if not text:
             return
         batch, outlet = self._batch, self._outlet
-        # The first words of a node follow its start, which is on the stream.
-        if batch is None or outlet is None or outlet.is_open(batch) or not outlet.say(text):
-            self.emit(TextDelta(text=text))
+        if batch is not None and outlet is not None:
+            if outlet.is_open(batch):
+                batch.append(TextDelta(text=text))
+                return
+            # What followed the node's start, on the stream, came alone: this may come alone too.
+            if len(batch) == 1 and outlet.say(text):
+                return
+        self._put(TextDelta(text=text))
+
+    def _put(self, event: Event) -> None:
+        self._batch = batch = Batch(event, self._outlet)
+        if self._write is not None:
+            self._write(batch)
 
 
 def speaker() -> Speaker:
