@@ -1,6 +1,6 @@
 """What an agent is asked to do, in words that neither engine nor LangGraph owns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,11 +9,11 @@ from pydantic import JsonValue
 from turnwire.events import Fact
 from turnwire.ids import ConversationId, PauseId, RunId, TurnId
 
-Aloud = Callable[[str], bool]
+Aloud = Callable[[Sequence[str]], bool]
 """Says words at once, ahead of what the agent yields next; false: they have to be yielded."""
 
 
-def _unable(_: str) -> bool:
+def _unable(_: Sequence[str]) -> bool:
     return False
 
 
@@ -57,4 +57,4 @@ class Work:
     """The model that the caller chose, or none for the agent's own."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     aloud: Aloud = field(default=_unable, repr=False, compare=False)
-    """A short way for words that come one by one; only while everything before was yielded."""
+    """A short way for words; only while everything that was said before has been yielded."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
@@ -25,7 +25,7 @@ from turnwire.events import (
 from turnwire.ids import TurnId
 from turnwire.storage.base import Conflict, Opening
 from turnwire.storage.memory import MemoryStore
-from turnwire.work import Work
+from turnwire.work import Aloud, Work
 
 pytestmark = pytest.mark.anyio
 
@@ -71,8 +71,7 @@ async def test_a_turn_runs_to_its_ending_and_is_stored():
 async def test_words_said_aloud_take_their_place_between_the_batches():
     async def talking(work: Work) -> Batches:
         yield [started("answer"), *words("Rest ")]
-        assert work.aloud("and ")
-        assert work.aloud("drink ")
+        assert work.aloud(["and ", "drink "])
         yield words("well.")
         yield [ended("answer"), completed("Rest and drink well.")]
 
@@ -87,7 +86,7 @@ async def test_words_said_aloud_take_their_place_between_the_batches():
 
 
 async def test_words_said_aloud_after_the_ending_are_not_heard():
-    aloud: list[Callable[[str], bool]] = []
+    aloud: list[Aloud] = []
 
     async def talking(work: Work) -> Batches:
         aloud.append(work.aloud)
@@ -99,7 +98,7 @@ async def test_words_said_aloud_after_the_ending_are_not_heard():
         await stage.says(turn_id, TextDelta)
         await stage.supervisor.cancel(turn_id)
 
-        assert not aloud[0]("more")
+        assert not aloud[0](["more"])
         assert [each.event.type for each in await stage.store.read(turn_id)][-1] == (
             "turn.completed"
         )
@@ -115,7 +114,7 @@ async def test_a_log_that_takes_no_words_is_not_given_any():
 
     async def talking(work: Work) -> Batches:
         yield words("Rest ")
-        assert not work.aloud("and ")
+        assert not work.aloud(["and "])
         yield [*words("well."), completed("Rest well.")]
 
     async with staged(store=Full()) as stage:

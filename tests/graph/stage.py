@@ -61,8 +61,8 @@ class Played:
     turn: Turn
     work: Work
     events: list[Event] = field(default_factory=list[Event])
-    aloud: list[str] = field(default_factory=list[str])
-    """The words that came the short way, past LangGraph's stream."""
+    aloud: list[list[str]] = field(default_factory=list[list[str]])
+    """The words that came the short way, past LangGraph's stream; those together that were."""
 
     def of(self, kind: type[E]) -> list[E]:
         return [each for each in self.events if isinstance(each, kind)]
@@ -155,11 +155,11 @@ class Host:
     async def run(self, played: Played, *, hears: bool = True) -> Played:
         """Run to a pause or to the end; with ``hears``, words may come the short way."""
 
-        def aloud(text: str) -> bool:
+        def aloud(words: Sequence[str]) -> bool:
             if hears:
-                said = played.turn.say(text, at=self.now())
+                said = played.turn.say(words, at=self.now())
                 played.events += [each.event for each in said]
-                played.aloud.append(text)
+                played.aloud.append(list(words))
             return hears
 
         work = replace(played.work, aloud=aloud)

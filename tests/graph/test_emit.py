@@ -1,4 +1,4 @@
-"""Words that come one by one take a short way, and nothing is out of order."""
+"""Words take a short way past LangGraph's stream, and nothing is out of order."""
 
 import asyncio
 import random
@@ -13,9 +13,8 @@ from langgraph.graph import MessagesState
 from tests.graph.models import Chunked
 from tests.graph.stage import Host, Played, line, one_node
 from turnwire.events import NodeCompleted, NodeStarted, TextDelta, ToolCompleted, ToolStarted
-from turnwire.graph.emit import emit, speaker
+from turnwire.graph.emit import LEAST, MOST, emit, speaker
 from turnwire.graph.manifest import Manifest
-from turnwire.graph.pace import LEAST
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +45,8 @@ async def test_words_that_come_one_by_one_take_the_short_way():
 
     played = await Host(line(answer=answer), SPEAKING).play()
 
-    assert played.aloud == words[1:], "the first follows the node's start, on the stream"
+    # The first follows the node's start, on the stream; the others are never held.
+    assert played.aloud == [[each] for each in words[1:]]
     assert played.deltas == words
     assert isinstance(played.events[0], NodeStarted)
     assert isinstance(played.events[-2], NodeCompleted)
@@ -65,7 +65,7 @@ async def test_words_that_come_together_travel_together():
     words: list[str] = []
 
     async def answer(state: MessagesState) -> dict[str, Any]:
-        voice, ends = speaker(), time.monotonic() + 20 * LEAST
+        voice, ends = speaker(), time.monotonic() + 4 * MOST
         while time.monotonic() < ends:
             words.append(f"{len(words)} ")
             voice.say(words[-1])
@@ -74,8 +74,41 @@ async def test_words_that_come_together_travel_together():
 
     played = await Host(line(answer=answer), SPEAKING).play()
 
-    assert not played.aloud
+    assert len(words) > 100
+    assert len(played.aloud) < 20, "they gather"
     assert played.deltas == words
+
+
+async def test_words_that_gathered_are_said_when_their_node_ends():
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        voice = speaker()
+        voice.say("Rest ")
+        await asyncio.sleep(SLOW)
+        voice.say("well ")
+        voice.say("now.")
+        return {"messages": [AIMessage(content="Rest well now.")]}
+
+    played = await Host(line(answer=answer), SPEAKING).play()
+
+    kinds = [type(each) for each in played.events[:5]]
+    assert kinds == [NodeStarted, TextDelta, TextDelta, TextDelta, NodeCompleted]
+
+
+async def test_words_that_gathered_are_said_when_their_node_raises():
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        voice = speaker()
+        voice.say("Rest ")
+        await asyncio.sleep(SLOW)
+        voice.say("well ")
+        voice.say("now.")
+        raise RuntimeError
+
+    host = Host(line(answer=answer), SPEAKING)
+    played = host.begin()
+    with pytest.raises(RuntimeError):
+        await host.run(played)
+
+    assert played.deltas == ["Rest ", "well ", "now."]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -138,8 +171,8 @@ async def test_half_characters_never_take_the_short_way():
     played = await Host(line(answer=answer), SPEAKING).play()
 
     assert played.text == played.ending.content == "rain 🌦 and \ufffdsun"
-    assert all(each.isascii() for each in played.aloud)
-    assert "sun" not in played.aloud, "the half before it is still held back"
+    assert all(each.isascii() for words in played.aloud for each in words)
+    assert ["sun"] not in played.aloud, "the half before it is still held back"
 
 
 async def test_a_node_in_a_thread_goes_the_long_way():

@@ -83,13 +83,13 @@ class Run:
         else:
             await self._write(self.turn.cancel(at=self._now()))
 
-    def say(self, text: str) -> bool:
+    def say(self, words: Sequence[str]) -> bool:
         """Say words between two of the agent's batches; false if they can't be said so now."""
         turn = self.turn
         speaks = turn.state is TurnState.RUNNING and not self.stopped
         if not speaks or not self._log.takes(turn.turn_id):
             return False
-        self._log.show(turn.say(text, at=self._now()))
+        self._log.show(turn.say(words, at=self._now()))
         return True
 
     async def _pump(self, agent: Agent, work: Work, limits: Limits) -> None:

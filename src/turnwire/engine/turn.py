@@ -115,9 +115,10 @@ class Turn:
             self._seal(event, at)
         return self._take()
 
-    def say(self, text: str, *, at: int) -> list[Envelope]:
+    def say(self, words: Sequence[str], *, at: int) -> list[Envelope]:
         """Take the answer's next words; what :meth:`receive` does with them, shorter."""
-        self._say(TextDelta(text=text), at)
+        for text in words:
+            self._say(TextDelta(text=text), at)
         return self._take()
 
     def fail(self, error: TurnBroken, *, error_id: str, at: int) -> list[Envelope]:

@@ -14,12 +14,11 @@ from langgraph.types import Command
 from turnwire.clock import Now
 from turnwire.events import Event, Topology, TurnPaused
 from turnwire.graph.context import TurnContext
-from turnwire.graph.emit import OUTLET, Batch, Outlet
+from turnwire.graph.emit import OUTLET, Outlet
 from turnwire.graph.failures import classify
 from turnwire.graph.history import new_messages, repairs
 from turnwire.graph.manifest import Manifest
 from turnwire.graph.outcome import completed, draft
-from turnwire.graph.pace import Pace
 from turnwire.graph.pauses import resume_map, to_pause
 from turnwire.graph.serializer import declared_types
 from turnwire.graph.tap import Tap
@@ -61,14 +60,14 @@ class GraphAgent:
 
     async def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
         """See :class:`turnwire.engine.agent.Agent`."""
-        tap, pace = Tap(self.manifest), Pace()
+        tap = Tap(self.manifest)
         translator = Translator(self.manifest, tap.heard)
-        OUTLET.set(Outlet(work.aloud, translator.may_pass))
+        outlet = Outlet(work.aloud, translator.may_pass)
+        OUTLET.set(outlet)
         try:
             async with aclosing(await self._stream(work, tap)) as parts:
                 async for part in parts:
-                    if isinstance(part["data"], Batch):
-                        await pace.gather(part["data"])
+                    outlet.flush()
                     events = translator.translate(part, at=self._now())
                     if events:
                         yield events
@@ -77,6 +76,8 @@ class GraphAgent:
             if broken is None or broken is error:
                 raise
             raise broken from error
+        finally:
+            outlet.close()
         yield self._ending(translator)
 
     async def forget(self, conversation_id: ConversationId, /) -> None:

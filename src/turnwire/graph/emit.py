@@ -2,8 +2,8 @@
 
 Any node of any LangGraph graph may call :func:`emit` or keep a :func:`speaker`; outside a run both
 do nothing, so that a node stays an ordinary function. What is said travels through LangGraph's own
-stream writer, in order with the starts and ends of nodes. Words that come one by one take a
-shorter way once all that was said before them has been read: see :class:`Outlet`.
+stream writer, in order with the starts and ends of nodes. Words take a shorter way as soon as all
+that was said before them has been read: see :class:`Outlet`.
 """
 
 import asyncio
@@ -14,46 +14,80 @@ from typing import Final
 from langgraph.config import get_stream_writer
 
 from turnwire.events import Event, TextDelta
-from turnwire.graph.pace import LEAST
 from turnwire.work import Aloud
 
 Write = Callable[[object], None]
+
+LEAST: Final = 0.005
+"""Seconds that words gather for; shorter than any model's pace that a person sees."""
+MOST: Final = 0.050
+"""The same, once they come by the hundred: those are shown 20 times a second."""
+_FULL: Final = 3
 
 
 class Outlet:
     """What the speakers of one run have on the stream, and the short way past it.
 
-    An item on that stream costs as much as all the rest of a token. Where nothing is on the
-    stream that the reader has not taken, words that come alone are said at once, and stay in
-    order: nothing can overtake them and there is nothing that they could overtake.
+    An item on LangGraph's stream costs as much as several tokens. Where nothing is on it that the
+    reader has not taken, words go straight to the run and stay in order: nothing can overtake
+    them, and there is nothing that they could overtake. Words that come soon after the last ones
+    gather for a moment and go together; words that come alone are never held.
     """
-
-    __slots__ = ("_aloud", "_last", "_may_pass", "_on_the_way", "_open", "_time")
 
     def __init__(self, aloud: Aloud, may_pass: Callable[[str], bool]) -> None:
         self._aloud = aloud
         self._may_pass = may_pass
-        self._time = asyncio.get_running_loop().time
+        self._loop = asyncio.get_running_loop()
+        self._gathered: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._window = LEAST
         self._last = 0.0
+        self._write: Write | None = None
         self._open: Batch | None = None
         self._on_the_way = 0
 
-    def say(self, text: str) -> bool:
-        """Say words that come alone; false if they have to go the long way."""
-        now = self._time()
-        since, self._last = now - self._last, now
-        alone = since >= LEAST and not self._on_the_way
-        return alone and self._may_pass(text) and self._aloud(text)
+    def say(self, text: str, write: Write | None) -> bool:
+        """Take words for the short way; false if they have to go the long way, by ``write``."""
+        if self._on_the_way or not self._may_pass(text):
+            return False
+        if self._timer is None:
+            now = self._loop.time()
+            spare = self._last + self._window - now
+            if spare <= 0:
+                self._last, self._window = now, LEAST
+                return self._aloud((text,))
+            self._timer = self._loop.call_later(spare, self.flush)
+        self._gathered.append(text)
+        self._write = write
+        return True
+
+    def flush(self) -> None:
+        """Say what has gathered."""
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        words, self._gathered = self._gathered, []
+        self._last = self._loop.time()
+        self._window = min(MOST, self._window * 2) if len(words) >= _FULL else LEAST
+        if not self._aloud(words) and self._write is not None:
+            self._write(Batch([TextDelta(text=each) for each in words], self))
+
+    def close(self) -> None:
+        """Say what has gathered, if anybody still hears it; nobody reads the stream any more."""
+        self._write = None
+        self.flush()
 
     def is_open(self, batch: "Batch") -> bool:
         """Whether the batch is the last that was put on the stream, and not taken yet."""
         return batch is self._open
 
     def put(self, batch: "Batch") -> None:
-        """Note that a batch goes on the stream."""
+        """Note that a batch goes on the stream, behind what has gathered."""
+        self.flush()
         self._open = batch
         self._on_the_way += 1
-        self._last = self._time()
+        self._last = self._loop.time()
 
     def take(self, batch: "Batch") -> None:
         """Note that the reader has it."""
@@ -67,16 +101,15 @@ OUTLET: Final[ContextVar[Outlet | None]] = ContextVar("OUTLET", default=None)
 
 
 class Batch(list[Event]):
-    """Events that were ready together: one item on LangGraph's stream, however many tokens.
+    """Events that were ready together: one item on LangGraph's stream.
 
-    A model that is faster than the reader would cost one stream item a token; the writer adds to
-    the batch until the reader takes it.
+    The writer adds to the batch until the reader takes it.
     """
 
     __slots__ = ("_outlet",)
 
-    def __init__(self, first: Event, outlet: Outlet | None) -> None:
-        super().__init__((first,))
+    def __init__(self, events: list[Event], outlet: Outlet | None) -> None:
+        super().__init__(events)
         self._outlet = outlet
         if outlet is not None:
             outlet.put(self)
@@ -103,27 +136,19 @@ class Speaker:
         batch, outlet = self._batch, self._outlet
         if batch is not None and outlet is not None and outlet.is_open(batch):
             batch.append(event)
-        else:
-            self._put(event)
+            return
+        self._batch = batch = Batch([event], outlet)
+        if self._write is not None:
+            self._write(batch)
 
     def say(self, text: str) -> None:
         """Say the next words of the answer; empty text is not said."""
         if not text:
             return
-        batch, outlet = self._batch, self._outlet
-        if batch is not None and outlet is not None:
-            if outlet.is_open(batch):
-                batch.append(TextDelta(text=text))
-                return
-            # What followed the node's start, on the stream, came alone: this may come alone too.
-            if len(batch) == 1 and outlet.say(text):
-                return
-        self._put(TextDelta(text=text))
-
-    def _put(self, event: Event) -> None:
-        self._batch = batch = Batch(event, self._outlet)
-        if self._write is not None:
-            self._write(batch)
+        # The first words of a node follow its start, which is on the stream.
+        spoken = self._outlet if self._batch is not None else None
+        if spoken is None or not spoken.say(text, self._write):
+            self.emit(TextDelta(text=text))
 
 
 def speaker() -> Speaker:
