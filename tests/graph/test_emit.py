@@ -45,8 +45,7 @@ async def test_words_that_come_one_by_one_take_the_short_way():
 
     played = await Host(line(answer=answer), SPEAKING).play()
 
-    # The first follows the node's start, on the stream; the others are never held.
-    assert played.aloud == [[each] for each in words[1:]]
+    assert played.aloud == [[each] for each in words]
     assert played.deltas == words
     assert isinstance(played.events[0], NodeStarted)
     assert isinstance(played.events[-2], NodeCompleted)
@@ -241,3 +240,25 @@ async def test_two_turns_at_once_keep_their_words_apart():
         assert played.aloud
         assert played.deltas == [f"{name}{number} " for number in range(5)]
         assert all(one < next_ for one, next_ in pairwise(played.deltas))
+
+
+async def test_words_from_within_a_subgraph_take_the_short_way():
+    words = [f"{number} " for number in range(4)]
+    slowly = [piece for word in words for piece in (SLOW, word)]
+    inner = one_node(Chunked(calls=[slowly])).compile()
+
+    played = await Host(line(sub=inner)).play()
+
+    assert played.aloud == [[each] for each in words]
+    assert played.started == ["sub"]
+    assert played.text == played.ending.content == "".join(words)
+
+
+async def test_words_said_as_their_node_starts_follow_its_start():
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        speaker().say("at once")
+        return {"messages": [AIMessage(content="at once")]}
+
+    played = await Host(line(answer=answer), SPEAKING).play()
+
+    assert [type(each) for each in played.events[:2]] == [NodeStarted, TextDelta]

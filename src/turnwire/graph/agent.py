@@ -62,7 +62,7 @@ class GraphAgent:
         """See :class:`turnwire.engine.agent.Agent`."""
         tap = Tap(self.manifest)
         translator = Translator(self.manifest, tap.heard)
-        outlet = Outlet(work.aloud, translator.may_pass)
+        outlet = Outlet(work.aloud, translator.tasks, translator.may_pass)
         OUTLET.set(outlet)
         try:
             async with aclosing(await self._stream(work, tap)) as parts:

@@ -2,18 +2,19 @@
 
 Any node of any LangGraph graph may call :func:`emit` or keep a :func:`speaker`; outside a run both
 do nothing, so that a node stays an ordinary function. What is said travels through LangGraph's own
-stream writer, in order with the starts and ends of nodes. Words take a shorter way as soon as all
-that was said before them has been read: see :class:`Outlet`.
+stream writer, in order with the starts and ends of nodes. Words take a shorter way as soon as
+what happened before them has been read: see :class:`Outlet`.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextvars import ContextVar
 from typing import Final
 
-from langgraph.config import get_stream_writer
+from langgraph.config import get_config, get_stream_writer
 
 from turnwire.events import Event, TextDelta
+from turnwire.graph.plain import root_task
 from turnwire.work import Aloud
 
 Write = Callable[[object], None]
@@ -28,14 +29,17 @@ _FULL: Final = 3
 class Outlet:
     """What the speakers of one run have on the stream, and the short way past it.
 
-    An item on LangGraph's stream costs as much as several tokens. Where nothing is on it that the
-    reader has not taken, words go straight to the run and stay in order: nothing can overtake
-    them, and there is nothing that they could overtake. Words that come soon after the last ones
-    gather for a moment and go together; words that come alone are never held.
+    An item on LangGraph's stream costs as much as several tokens. Once the start of their node
+    and all that was said have been read from it, words go straight to the run and stay in order:
+    nothing can overtake them, and there is nothing that they could overtake. Words that come soon
+    after the last ones gather for a moment and go together; words that come alone are never held.
     """
 
-    def __init__(self, aloud: Aloud, may_pass: Callable[[str], bool]) -> None:
+    def __init__(
+        self, aloud: Aloud, started: Container[str], may_pass: Callable[[str], bool]
+    ) -> None:
         self._aloud = aloud
+        self._started = started
         self._may_pass = may_pass
         self._loop = asyncio.get_running_loop()
         self._gathered: list[str] = []
@@ -46,9 +50,9 @@ class Outlet:
         self._open: Batch | None = None
         self._on_the_way = 0
 
-    def say(self, text: str, write: Write | None) -> bool:
-        """Take words for the short way; false if they have to go the long way, by ``write``."""
-        if self._on_the_way or not self._may_pass(text):
+    def say(self, text: str, task: str, write: Write) -> bool:
+        """Take words of a task for the short way; false if they have to go by ``write``."""
+        if self._on_the_way or task not in self._started or not self._may_pass(text):
             return False
         if self._timer is None:
             now = self._loop.time()
@@ -124,11 +128,12 @@ class Batch(list[Event]):
 class Speaker:
     """What one node says in one run; get one with :func:`speaker` when the node starts."""
 
-    __slots__ = ("_batch", "_outlet", "_write")
+    __slots__ = ("_batch", "_outlet", "_task", "_write")
 
-    def __init__(self, write: Write | None, outlet: Outlet | None) -> None:
+    def __init__(self, write: Write, outlet: Outlet | None = None, task: str = "") -> None:
         self._write = write
         self._outlet = outlet
+        self._task = task
         self._batch: Batch | None = None
 
     def emit(self, event: Event) -> None:
@@ -138,16 +143,14 @@ class Speaker:
             batch.append(event)
             return
         self._batch = batch = Batch([event], outlet)
-        if self._write is not None:
-            self._write(batch)
+        self._write(batch)
 
     def say(self, text: str) -> None:
         """Say the next words of the answer; empty text is not said."""
         if not text:
             return
-        # The first words of a node follow its start, which is on the stream.
-        spoken = self._outlet if self._batch is not None else None
-        if spoken is None or not spoken.say(text, self._write):
+        outlet = self._outlet
+        if outlet is None or not outlet.say(text, self._task, self._write):
             self.emit(TextDelta(text=text))
 
 
@@ -160,14 +163,17 @@ def speaker() -> Speaker:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        # In a thread, the reader could take a batch under its writer.
-        return Speaker(write, None)
-    return Speaker(write, OUTLET.get())
+        return Speaker(write)  # in a thread, the reader could take a batch under its writer
+    return Speaker(write, OUTLET.get(), root_task(get_config().get("metadata", {}))[1])
 
 
 def nobody() -> Speaker:
     """Return a speaker that nobody hears."""
-    return Speaker(None, None)
+    return Speaker(_unheard)
+
+
+def _unheard(_: object) -> None:
+    pass
 
 
 def emit(event: Event) -> None:

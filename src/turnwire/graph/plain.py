@@ -64,6 +64,13 @@ def _join(pair: re.Match[str]) -> str:
     return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
 
 
+def root_task(metadata: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the root graph's node and task id of a call, also from within a subgraph."""
+    path = str(metadata.get("langgraph_checkpoint_ns") or metadata.get("langgraph_node") or "")
+    node, _, task = path.partition("|")[0].partition(":")
+    return node, task
+
+
 def pieces(text: str) -> Iterator[str]:
     """Yield ``text`` in pieces that fit a frame."""
     for start in range(0, len(text), PIECE):

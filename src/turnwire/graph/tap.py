@@ -5,7 +5,6 @@ much as all the rest of a token. The tap is the same kind of callback, but it sp
 node's :func:`turnwire.graph.emit.speaker`, where tokens that are ready together travel together.
 """
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 from turnwire.events import ReasoningDelta
 from turnwire.graph.emit import Speaker, speaker
 from turnwire.graph.manifest import Manifest
+from turnwire.graph.plain import root_task
 from turnwire.graph.thoughts import thoughts
 
 
@@ -50,7 +50,7 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         """Listen to the call, unless it is tagged ``nostream`` or of another node."""
         if TAG_NOSTREAM in (tags or ()):
             return
-        node = _root_node(metadata or {})
+        node, _ = root_task(metadata or {})
         if self._answer_node in (None, node):
             self._calls[run_id] = (node, speaker())
 
@@ -96,9 +96,3 @@ class Tap(BaseCallbackHandler, Listener[Any]):
     def tap_output_iter(self, run_id: UUID, output: Any) -> Any:  # noqa: ANN401
         """Return the stream as it is."""
         return output
-
-
-def _root_node(metadata: Mapping[str, Any]) -> str:
-    """Return the root graph's node in which the call was made, also from within a subgraph."""
-    path = str(metadata.get("langgraph_checkpoint_ns") or metadata.get("langgraph_node") or "")
-    return path.partition("|")[0].partition(":")[0]

@@ -36,7 +36,8 @@ class Translator:
         self.state: Mapping[str, Any] = {}
         """The root graph's latest state."""
         self.interrupts: dict[str, Interrupt] = {}
-        self._tasks: dict[str, tuple[str, int]] = {}
+        self.tasks: dict[str, tuple[str, int]] = {}
+        """The root graph's open tasks by id: the node, and when it started (ms)."""
         self._tools: dict[str, tuple[str, int]] = {}
         self._heard = heard
         self._joiner = Joiner()
@@ -69,7 +70,7 @@ class Translator:
         tail = self._joiner.flush()
         said: list[Event] = [TextDelta(text=tail)] if tail else []
         if not self.interrupts:
-            for task_id in list(self._tasks):
+            for task_id in list(self.tasks):
                 said += self._end_task(task_id, at, status="executed")
         return said
 
@@ -123,7 +124,7 @@ class Translator:
     def _task(self, data: Mapping[str, Any], at: int) -> Sequence[Event]:
         task_id, node = data["id"], data["name"]
         if "result" not in data and "error" not in data:
-            self._tasks[task_id] = (node, at)
+            self.tasks[task_id] = (node, at)
             return (NodeStarted(node=node),)
         if data.get("interrupts"):
             return ()  # it waits; the run that goes on starts it anew
@@ -138,7 +139,7 @@ class Translator:
         status: NodeStatus,
         route: str | None = None,
     ) -> Sequence[Event]:
-        known = self._tasks.pop(task_id, None)
+        known = self.tasks.pop(task_id, None)
         if known is None:  # LangGraph's error handlers report an end without a start
             return ()
         node, since = known
@@ -152,7 +153,7 @@ class Translator:
         if not metadata.get("cached"):
             return ()
         ended: list[Event] = []
-        for task_id, (node, _) in list(self._tasks.items()):
+        for task_id, (node, _) in list(self.tasks.items()):
             if node in data:
                 ended += self._end_task(task_id, at, status="executed")
                 break
