@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 Locale: TypeAlias = Literal["en", "es"]
 Half: TypeAlias = Literal["tuned", "held"]
@@ -147,7 +147,8 @@ def _read(folder: Path, name: str, kind: type[CaseT]) -> tuple[CaseT, ...]:
     cases: list[CaseT] = []
     for locale in LOCALES:
         path = folder / f"{name}.{locale}.yaml"
-        found = TypeAdapter(list[kind]).validate_python(yaml.safe_load(path.read_text("utf-8")))
+        written = cast("list[object]", yaml.safe_load(path.read_text("utf-8")))
+        found = [kind.model_validate(each) for each in written]
         strangers = [each.id for each in found if each.locale != locale]
         if strangers:
             raise ValueError(f"{path.name}: {', '.join(strangers)} is of another language")

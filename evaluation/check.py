@@ -1,4 +1,4 @@
-"""Fail where a figure of the offline configuration is worse than the record by more than its margin.
+"""Fail where a figure, offline, is worse than the record by more than its margin.
 
 python -m evaluation.check
 """

@@ -195,6 +195,12 @@ FIGURES: Final = (
         margin=1,
         aim=0.95,
     ),
+    Figure(
+        "retrieval.hit3_either",
+        "hit@3, in either language",
+        lambda seen: rate(hit_at(3, each.ranked, each.twins) for each in _answerable(seen)),
+        margin=1,
+    ),
     Figure("retrieval.mrr", "mean reciprocal rank", _mean_reciprocal_rank, margin=1),
     Figure(
         "answers.answered",

@@ -6,13 +6,19 @@ from typing import Final, cast
 
 import yaml
 
-from evaluation.cases import HALVES, LOCALES
+from evaluation.cases import HALVES, LOCALES, Half, Locale
 from evaluation.figures import FIGURES, Figure
-from evaluation.record import Record, read
+from evaluation.record import Record, read, slice_name
 from evaluation.scores import Rate
 
 REASONS: Final = Path(__file__).with_name("reasons.yaml")
 GUARDS_AIM_MS: Final = 15
+_COLUMNS: Final[tuple[tuple[Half, Locale | None], ...]] = (
+    ("held", None),
+    ("held", "en"),
+    ("held", "es"),
+    ("tuned", None),
+)
 _NEEDS: Final = {"names.recall": "pii", "addresses.recall": "pii"}
 
 _ABOUT: Final = """\
@@ -29,7 +35,7 @@ _MEANING: Final = """\
 - **Emergencies, high risks, scope, injections**: the guardrails' verdict on a single message, by the shipped rules, without a judge. *Fair messages* are near-misses: denials, past events, figures of speech, questions about prevention. A high risk counts as seen to where a person reads the draft first or the member is told to call for help.
 - **Private details**: a detail counts as taken out where its whole value is, whatever it is called; *under its kind* says how often the name was right too.
 - **Names and addresses** count where no word of theirs is left; of an address, street and number.
-- **hit@k, reciprocal rank**: the place of the first passage from the leaflet that answers, in the member's language, among the passages that the search kept.
+- **hit@k, reciprocal rank**: the place of the first passage from the leaflet that answers, in the member's language, among the passages that the search kept. *In either language* counts its twin too.
 - **Answered**: the turn ended with an answer that cites. **Refused**: it ended with the fixed text that there is no answer. *With the fact*: the answer holds the words of the leaflet that were marked as answering; this is the figure that says whether an answer is right.
 - **Citations**: the quoting model quotes word for word, so its figures say only that each marker points at the passage which holds the sentence before it; they say nothing about whether the sentence fits the question. With a model, a passage supports a sentence when it has all of its numbers and seven of ten of its longer words, a stand-in for entailment that misses a turned meaning."""
 
@@ -107,7 +113,7 @@ def _reason(reasons: Mapping[str, str], key: str) -> str:
 
 
 def _sizes(record: Record) -> Iterator[str]:
-    slices = [f"{half}.{locale}" for half in HALVES for locale in LOCALES]
+    slices = [slice_name(half, locale) for half in HALVES for locale in LOCALES]
     yield "| set | " + " | ".join(each.replace(".", " half, ") for each in slices) + " |"
     yield "|---|" + "---|" * len(slices)
     for name, sizes in record.sizes.items():
@@ -121,8 +127,7 @@ def _figures(record: Record) -> Iterator[str]:
         measured = record.figures.get(figure.key)
         if measured is None:
             continue
-        slices = (("held", None), ("held", "en"), ("held", "es"), ("tuned", None))
-        shown = " | ".join(_shown(measured.rate(half, locale)) for half, locale in slices)
+        shown = " | ".join(_shown(measured.rate(*each)) for each in _COLUMNS)
         yield f"| {figure.title} | {shown} | {measured.margin} |"
 
 

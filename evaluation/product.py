@@ -15,8 +15,8 @@ from turnwire.corpora import shipped
 from turnwire.errors import SetupError
 from turnwire.models.catalog import chat_model, model_name
 from turnwire.models.quoting import NAME, Quoting
-from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, PiiKind
-from turnwire.nodes.guardrails.policy import Policy, shipped_policy
+from turnwire.nodes.guardrails.pii import PiiKind
+from turnwire.nodes.guardrails.policy import PiiRules, Policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.ingest import ingest
@@ -62,16 +62,15 @@ def product(configuration: Configuration, model: Model | None = None) -> Generat
     """
     policy = _policy(configuration)
     policy.warm()
-    leaflets = shipped()["health"]
     encoder = EmbeddedEncoder()
+    quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
+    answering, name = _model(configuration, model, quoting)
     with (
         tempfile.TemporaryDirectory(prefix="turnwire-evaluation-") as folder,
         Index(Path(folder) / "index.db") as index,
     ):
-        ingest(leaflets, corpus="health", index=index, encoder=encoder)
+        ingest(leaflets(), corpus="health", index=index, encoder=encoder)
         retriever = Retriever(index, encoder, RetrievalPolicy())
-        quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
-        answering, name = _model(configuration, model, quoting)
         graph = build(
             GuardedParts(policy=policy, model=answering, model_name=name, retriever=retriever)
         )
@@ -79,7 +78,7 @@ def product(configuration: Configuration, model: Model | None = None) -> Generat
             policy=policy,
             retriever=retriever,
             graph=graph,
-            documents=_documents(leaflets),
+            documents=_documents(),
             quotes=isinstance(answering, Quoting),
             finds_names=configuration == "pii",
         )
@@ -89,13 +88,14 @@ def _policy(configuration: Configuration) -> Policy:
     policy = shipped_policy("health")
     if configuration != "pii":
         return policy
-    known: tuple[PiiKind, ...] = get_args(PiiKind)
-    more = tuple(each for each in known if each in _OF_A_LANGUAGE_MODEL)
+    known: tuple[str, ...] = get_args(PiiKind)
+    more = [each for each in _OF_A_LANGUAGE_MODEL if each in known]
     if not more:
         raise SetupError(
             "the configuration 'pii' cannot run: this turnwire looks for no names or addresses."
         )
-    rules = policy.pii.model_copy(update={"kinds": (*DEFAULT_KINDS, *more)})
+    kinds = [*policy.pii.kinds, *(each for each in more if each not in policy.pii.kinds)]
+    rules = PiiRules.model_validate({**policy.pii.model_dump(), "kinds": kinds})
     return policy.model_copy(update={"pii": rules})
 
 
@@ -112,9 +112,14 @@ def _model(
     return made, model_name(model.spec)
 
 
-def _documents(leaflets: Path) -> dict[tuple[str | None, str], str]:
+def leaflets() -> Path:
+    """Return the folder of the leaflets: a folder for each language."""
+    return shipped()["health"]
+
+
+def _documents() -> dict[tuple[str | None, str], str]:
     named: dict[tuple[str | None, str], str] = {}
-    for path in sorted(leaflets.glob("*/*.md")):
+    for path in sorted(leaflets().glob("*/*.md")):
         front = yaml.safe_load(path.read_text("utf-8").split("---")[1])
         named[front["locale"], front["title"]] = f"{path.parent.name}/{path.stem}"
     return named

@@ -10,7 +10,7 @@ Exit status: 0 when it ran, whatever the figures say; 2 when it cannot run.
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from evaluation.cases import HALVES, Half, Sets, load
@@ -23,18 +23,18 @@ from evaluation.record import SLICES, Record, read, record, slice_name, write
 from evaluation.scores import Rate
 from evaluation.seen import Seen
 from tools import reference
-from turnwire.errors import SetupError
+from turnwire.errors import TurnwireError
 from turnwire.settings import Settings
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    asked = _arguments()
+    asked = _arguments(arguments)
     configuration = cast("Configuration", asked.configuration)
     sets = load() if asked.half == "both" else load().of(cast("Half", asked.half))
     try:
         seen = run(configuration, sets)
-    except SetupError as error:
+    except TurnwireError as error:  # what is missing, or what the model's provider did
         print(error, file=sys.stderr)
         return 2
     found = record(seen, sets)
@@ -86,7 +86,7 @@ def _cell(rate: Rate) -> str:
     return f"{rate.value:.3f} [{low:.2f}, {high:.2f}]"
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="evaluation.run",
         description=__doc__,
@@ -94,14 +94,15 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--configuration", choices=CONFIGURATIONS, default="offline")
     parser.add_argument("--half", choices=(*HALVES, "both"), default="both")
-    parser.add_argument("--json", action="store_true", help="print the record as JSON")
-    parser.add_argument(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the record as JSON")
+    form.add_argument(
         "--misses", action="store_true", help="print the cases of the tuned half that failed"
     )
     parser.add_argument(
         "--write", action="store_true", help="write evaluation/baseline.json and the docs' table"
     )
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     if asked.write and asked.half != "both":
         parser.error("--write needs both halves")
     return asked

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from evaluation.cases import DetailCase, Half, Locale, QuestionCase, VerdictCase
+from evaluation.cases import LOCALES, DetailCase, Half, Locale, QuestionCase, VerdictCase
 from evaluation.scores import Claim, holds, is_gone, squash, words
 
 
@@ -71,6 +71,11 @@ class Asked:
     def right(self) -> tuple[str, ...]:
         """The documents that answer the question."""
         return tuple(f"{self.case.locale}/{each}" for each in self.case.documents)
+
+    @property
+    def twins(self) -> tuple[str, ...]:
+        """The same documents in every language."""
+        return tuple(f"{locale}/{each}" for locale in LOCALES for each in self.case.documents)
 
     @property
     def answered(self) -> bool:
