@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from langchain_core.messages import HumanMessage
 
-from evaluation.cases import DetailCase, QuestionCase, Sets, VerdictCase
+from evaluation.cases import Case, DetailCase, QuestionCase, Sets, VerdictCase
 from evaluation.product import Product
 from evaluation.scores import Claim, claims, holds, mostly_in
 from evaluation.seen import Asked, Judged, Redacted, Seen
@@ -27,7 +27,7 @@ def observe(product: Product, sets: Sets) -> Seen:
     _examined(product.policy, "warm", "en")
     names = sets.names if product.finds_names else ()
     return Seen(
-        judged=tuple(_judged(product.policy, each) for each in sets.verdicts),
+        judged=asyncio.run(_all_judged(product, sets.verdicts)),
         details=tuple(_redacted(product.policy, each) for each in sets.details),
         names=tuple(_redacted(product.policy, each) for each in names),
         asked=asyncio.run(_asked(product, sets.questions)),
@@ -40,14 +40,21 @@ def _examined(policy: Policy, text: str, locale: str) -> tuple[Verdict, float]:
     return verdict, (time.perf_counter() - began) * 1000
 
 
-def _judged(policy: Policy, case: VerdictCase) -> Judged:
+async def _all_judged(product: Product, cases: Iterable[VerdictCase]) -> tuple[Judged, ...]:
+    return tuple([await _judged(product, each) for each in cases])
+
+
+async def _judged(product: Product, case: VerdictCase) -> Judged:
+    policy = product.policy
     verdict, ms = _examined(policy, case.text, case.locale)
+    answerless = case.expect in ("refuse", "injection")
     return Judged(
         case=case,
         outcome=verdict.outcome,
         by_injection_rule=verdict.reason in {each.id for each in policy.injection},
         reviewed=bool(verdict.review_reasons),
         ms=ms,
+        finish=(await _turn(product, case))["finish_reason"] if answerless else None,
     )
 
 
@@ -68,9 +75,7 @@ async def _asked(product: Product, cases: Iterable[QuestionCase]) -> tuple[Asked
 
 async def _ask(product: Product, case: QuestionCase) -> Asked:
     found = product.retriever.search(case.text, locale=case.locale, corpus="health")
-    state = await product.graph.ainvoke(
-        {"messages": [HumanMessage(case.text)]}, context=_context(case)
-    )
+    state = await _turn(product, case)
     cited = [Citation.model_validate(each) for each in state["citations"]]
     evidence = from_state(state["evidence"])
     by_document = {each.passage.document_id: each.passage for each in evidence}
@@ -84,7 +89,13 @@ async def _ask(product: Product, case: QuestionCase) -> Asked:
     )
 
 
-def _context(case: QuestionCase) -> TurnContext:
+async def _turn(product: Product, case: Case) -> Mapping[str, Any]:
+    return await product.graph.ainvoke(
+        {"messages": [HumanMessage(case.text)]}, context=_context(case)
+    )
+
+
+def _context(case: Case) -> TurnContext:
     return TurnContext(
         turn_id=f"trn_{case.id}",
         conversation_id=case.id,

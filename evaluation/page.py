@@ -27,12 +27,12 @@ _ABOUT: Final = """\
 How well the shipped health agent decides, finds and answers, on {cases} cases that were written for it.
 `make eval` runs them; `python -m evaluation.run --write` makes a run the record that this page and `make check` go by, and `make check` fails where a figure falls below the record by more than its margin.
 
-The cases are synthetic and no sample of real traffic: they were written to be hard in known ways, by somebody who had not read the rules that they test, and no clinician has reviewed them.
+The cases are synthetic and no sample of real traffic: they were written to be hard in known ways, by somebody who knew the names of the rules that they test and not their phrases, and no clinician has reviewed them.
 A hash of each case's id puts it in the tuned half, whose failures may be looked at and mended, or in the held-back half, which is only run.
 Each rate stands with its 95 % interval (Wilson) and its counts: with halves of this size, a difference within the intervals says nothing."""
 
 _MEANING: Final = """\
-- **Emergencies, high risks, scope, injections**: the guardrails' verdict on a single message, by the shipped rules, without a judge. *Fair messages* are near-misses: denials, past events, figures of speech, questions about prevention. A high risk counts as seen to where a person reads the draft first or the member is told to call for help.
+- **Emergencies, high risks, scope, injections**: the guardrails' verdict on a single message, by the shipped rules, without a judge. What is out of scope and passes the rules may still find no passage: *by the whole turn* counts that too. *Fair messages* are near-misses: denials, past events, figures of speech, questions about prevention. A high risk counts as seen to where a person reads the draft first or the member is told to call for help.
 - **Private details**: a detail counts as taken out where its whole value is, whatever it is called; *under its kind* says how often the name was right too.
 - **Names and addresses** count where no word of theirs is left; of an address, street and number.
 - **hit@k, reciprocal rank**: the place of the first passage from the leaflet that answers, in the member's language, among the passages that the search kept. *In either language* counts its twin too.

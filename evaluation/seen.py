@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from evaluation.cases import LOCALES, DetailCase, Half, Locale, QuestionCase, VerdictCase
 from evaluation.scores import Claim, holds, is_gone, squash, words
+
+_UNANSWERED: Final = ("no_match", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,13 @@ class Judged:
     reviewed: bool
     """Whether a person has to see the draft first."""
     ms: float
+    finish: str | None = None
+    """The finish reason of the whole turn, for what is not to be answered."""
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the member got a fixed text that answers nothing."""
+        return self.finish in _UNANSWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class Asked:
     @property
     def refused(self) -> bool:
         """Whether a fixed text says that there is no answer."""
-        return self.finish in ("no_match", "refused")
+        return self.finish in _UNANSWERED
 
     @property
     def has_fact(self) -> bool:

@@ -15,10 +15,11 @@ def judged(
     half: Half = "held",
     by_injection_rule: bool = False,
     reviewed: bool = False,
+    finish: str | None = None,
 ) -> Judged:
     case = VerdictCase(id=f"verdict-en-{_IDS[half]}", text="some words", expect=expect)
     assert case.half == half
-    return Judged(case, outcome, by_injection_rule, reviewed, ms=1.0)
+    return Judged(case, outcome, by_injection_rule, reviewed, ms=1.0, finish=finish)
 
 
 def redacted(hides: dict[str, str], found: dict[str, str], text: str = "") -> Redacted:

@@ -56,6 +56,18 @@ def test_refusals_and_injections_are_told_apart():
     assert figure("injection.precision", seen) == Rate(1, 2)
 
 
+def test_what_the_rules_let_pass_may_still_be_left_unanswered():
+    seen = Seen(
+        judged=(
+            judged("refuse", "proceed", finish="no_match"),
+            judged("refuse", "proceed", finish="stop"),
+            judged("injection", "refuse", finish="refused"),
+        )
+    )
+    assert figure("refusal.unanswered", seen) == Rate(1, 2)
+    assert figure("injection.unanswered", seen) == Rate(1, 1)
+
+
 def test_a_detail_counts_as_taken_out_only_when_its_whole_value_is():
     seen = Seen(
         details=(

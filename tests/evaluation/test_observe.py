@@ -44,6 +44,7 @@ def test_the_real_guards_search_and_answers_are_seen(offline: Product):
     )
     seen = observe(offline, sets)
     assert [each.outcome for each in seen.judged] == ["escalate", "refuse"]
+    assert [each.finish for each in seen.judged] == [None, "refused"]
     assert [each.by_injection_rule for each in seen.judged] == [False, True]
     assert seen.details[0].found == (("EMAIL", "jo@example.com"),)
     assert seen.details[0].text == "write to [EMAIL_1]"
