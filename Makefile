@@ -7,7 +7,7 @@ DOCS   ?=
 PORT   ?= 8000
 ARGS   ?=
 
-.PHONY: install serve test check bench format clean
+.PHONY: install serve test check bench eval format clean
 
 install: $(VENV)/.dev
 
@@ -32,9 +32,13 @@ check: $(VENV)/.dev
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.reference --check
+	$(BIN)/python -m evaluation.check
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench.run $(ARGS)
+
+eval: $(VENV)/.dev
+	$(BIN)/python -m evaluation.run $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

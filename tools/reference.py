@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import typer.main
 from pydantic import BaseModel
 
+from evaluation import page as evaluation_page
 from tools.fields import (
     Named,
     Schema,
@@ -54,6 +55,7 @@ def pages() -> dict[str, str]:
         "settings.md": _settings,
         "http.md": _http,
         "cli.md": _cli,
+        "evaluation.md": evaluation_page.lines,
     }
     return {name: _page(make()) for name, make in made.items()}
 
@@ -111,6 +113,7 @@ def _contents() -> Iterator[str]:
     yield "- [http.md](http.md): the routes."
     yield "- [settings.md](settings.md): what an operator may set."
     yield "- [cli.md](cli.md): the command line."
+    yield "- [evaluation.md](evaluation.md): how well the shipped agent decides, finds and answers."
 
 
 def _events() -> Iterator[str]:
