@@ -50,7 +50,7 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         """Listen to the call, unless it is tagged ``nostream`` or of another node."""
         if TAG_NOSTREAM in (tags or ()):
             return
-        node = _root_node(metadata or {})
+        node = root_node(metadata or {})
         if self._answer_node in (None, node):
             self._calls[run_id] = (node, speaker())
 
@@ -98,7 +98,7 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         return output
 
 
-def _root_node(metadata: Mapping[str, Any]) -> str:
+def root_node(metadata: Mapping[str, Any]) -> str:
     """Return the root graph's node in which the call was made, also from within a subgraph."""
     path = str(metadata.get("langgraph_checkpoint_ns") or metadata.get("langgraph_node") or "")
     return path.partition("|")[0].partition(":")[0]

@@ -3,7 +3,7 @@
 import logging
 import math
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from fastapi import FastAPI, Request
@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from turnwire.errors import AdmissionRefused, RequestInvalid, TurnBroken, TurnwireError
 from turnwire.events import TurnFailed
 from turnwire.ids import new_id
-from turnwire.telemetry import where
+from turnwire.probe import CALLER, read_traceparent
+from turnwire.telemetry.logs import about, where
 
 _LOG = logging.getLogger("turnwire.server")
 
@@ -47,6 +48,7 @@ class LastResort:
         request_id = new_id("req")
         scope.setdefault("state", {})["request_id"] = request_id
         header = (b"x-request-id", request_id.encode())
+        CALLER.set(read_traceparent(_header(scope, b"traceparent")))
         begun = False
 
         async def send_with_id(message: Message) -> None:
@@ -56,34 +58,48 @@ class LastResort:
                 message["headers"] = [*message["headers"], header]
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_with_id)
-        except Exception as error:  # a bug of ours, whatever it is
-            answer = self._unexpected(error, request_id)
-            if not begun:
-                await answer(scope, receive, send_with_id)
+        with about(request_id=request_id):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except Exception as error:  # a bug of ours, whatever it is
+                answer = self._unexpected(error, request_id)
+                if not begun:
+                    await answer(scope, receive, send_with_id)
 
     def _unexpected(self, error: Exception, request_id: str) -> Response:
         error_id = new_id("err")
-        about = {"request_id": request_id, "error_id": error_id}
+        ids = {"request_id": request_id, "error_id": error_id}
         told = "".join(traceback.format_exception(error)) if self._messages else ""
-        extra = {**about, "where": where(error)}
+        extra = {**ids, "where": where(error)}
         _LOG.error("unexpected error: %s %s", type(error).__name__, told, extra=extra)
         body = {
             "code": "internal_error",
             "message": "Something went wrong here; the operators find it under the error id.",
             "retryable": False,
-            **about,
+            **ids,
         }
         return JSONResponse({"error": body}, status_code=500)
 
 
-def install(app: FastAPI, *, messages: bool) -> None:
+def _header(scope: Scope, name: bytes) -> str | None:
+    """Return the header, or none where it is missing or there are several."""
+    found = [value for each, value in scope["headers"] if each == name]
+    return found[0].decode("latin-1") if len(found) == 1 else None
+
+
+def install(app: FastAPI, *, messages: bool, refused: Callable[[str], None]) -> None:
     """Make every error of ``app`` leave in the envelope of the contract.
 
     With ``messages`` the log has what an unexpected error says, which may be anybody's words.
+    ``refused`` is told the code of each refusal.
     """
-    app.add_exception_handler(TurnwireError, _refused)
+
+    async def tell(request: Request, error: Exception) -> Response:
+        if isinstance(error, TurnwireError):
+            refused(error.code)
+        return await _refused(request, error)
+
+    app.add_exception_handler(TurnwireError, tell)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ClientDisconnect, _left)
@@ -95,13 +111,13 @@ def failure(
 ) -> Response:
     """Return a failed turn as the answer to a JSON request; it says where the turn is found."""
     error = {"code": event.code, "message": event.message, "retryable": event.retryable}
-    about = {
+    ids = {
         "request_id": request_id,
         "error_id": event.error_id,
         "thread_id": thread_id,
         "turn_id": turn_id,
     }
-    return JSONResponse({"error": {**error, **about}}, status_code=status)
+    return JSONResponse({"error": {**error, **ids}}, status_code=status)
 
 
 def invalid(error: ValidationError) -> RequestInvalid:
@@ -141,7 +157,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if error.status >= 500:
-        _LOG.warning("refused: %s", error.code, extra={"request_id": body["request_id"]})
+        _LOG.warning("refused: %s", error.code, extra={"code": error.code})
     return JSONResponse({"error": body}, status_code=error.status, headers=headers)
 
 

@@ -1,0 +1,277 @@
+"""What there is to measure, and how it is read off the events: pure, one envelope at a time.
+
+No label holds an id or anybody's words, and each has few values: what a graph names freely is
+counted under ``other`` once there are too many names.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from turnwire.engine.observer import Earlier
+from turnwire.errors import TURN_FAILURES
+from turnwire.events import (
+    Envelope,
+    Event,
+    GuardrailDecided,
+    NodeCompleted,
+    TextDelta,
+    TextReplaced,
+    TurnCompleted,
+    TurnFailed,
+    TurnPaused,
+    TurnStarted,
+)
+from turnwire.ids import TurnId
+
+OTHER: Final = "other"
+_NAMES: Final = 100
+
+FINISH_REASONS: Final = frozenset(
+    {"stop", "insufficient_evidence", "no_match", "refused", "escalated", "length", "cancelled"}
+)
+"""The reasons that are counted by name; a graph may give any."""
+
+_FAST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_SLOW: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric as it is offered to Prometheus; durations are in seconds."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    help: str
+    buckets: tuple[float, ...] = ()
+
+
+TURNS: Final = Metric(
+    "turnwire_turns_total",
+    "counter",
+    ("agent", "outcome"),
+    "Turns that ended, by finish reason, or by error code where they failed.",
+)
+TURN_SECONDS: Final = Metric(
+    "turnwire_turn_seconds",
+    "histogram",
+    ("agent",),
+    "How long turns took from start to end, without the time that people were waited for.",
+    _SLOW,
+)
+FIRST_TOKEN: Final = Metric(
+    "turnwire_first_token_seconds",
+    "histogram",
+    ("agent",),
+    "From a turn's start to the first words of its answer; not of answers given after a pause.",
+    _FAST,
+)
+NODE_SECONDS: Final = Metric(
+    "turnwire_node_seconds",
+    "histogram",
+    ("agent", "node", "status"),
+    "How long nodes took; status is executed or failed.",
+    _FAST,
+)
+TOKENS: Final = Metric(
+    "turnwire_tokens_total",
+    "counter",
+    ("model", "direction"),
+    "Tokens of completed turns as the providers reported them; direction is input or output.",
+)
+COST: Final = Metric(
+    "turnwire_cost_usd_total", "counter", ("model",), "What completed turns cost, in US dollars."
+)
+GUARD_VERDICTS: Final = Metric(
+    "turnwire_guard_verdicts_total",
+    "counter",
+    ("check", "outcome"),
+    "What guardrail checks decided.",
+)
+PAUSES_OPEN: Final = Metric(
+    "turnwire_pauses_open",
+    "gauge",
+    ("agent", "kind"),
+    "Questions that wait for a person now and can still be answered, as the store has them.",
+)
+TURNS_RUNNING: Final = Metric(
+    "turnwire_turns_running", "gauge", (), "Turns that run in this process now."
+)
+STREAMS_OPEN: Final = Metric(
+    "turnwire_streams_open", "gauge", (), "Event streams that are being written now."
+)
+REFUSALS: Final = Metric(
+    "turnwire_refusals_total",
+    "counter",
+    ("code",),
+    "Requests that were refused before a turn began, by error code.",
+)
+STORE_FAILURES: Final = Metric(
+    "turnwire_store_failures_total",
+    "counter",
+    (),
+    "Times that the store could not keep a turn's events, or not be read for the metrics.",
+)
+PROVIDER_CALLS: Final = Metric(
+    "turnwire_provider_calls_total",
+    "counter",
+    ("provider", "outcome"),
+    "Calls to model providers that ended.",
+)
+PROVIDER_SECONDS: Final = Metric(
+    "turnwire_provider_seconds",
+    "histogram",
+    ("provider",),
+    "How long calls to model providers took.",
+    _SLOW,
+)
+BREAKER: Final = Metric(
+    "turnwire_provider_breaker",
+    "gauge",
+    ("provider", "state"),
+    "1 for the state that the provider's circuit breaker is in: closed, half_open or open.",
+)
+
+METRICS: Final = (
+    TURNS,
+    TURN_SECONDS,
+    FIRST_TOKEN,
+    NODE_SECONDS,
+    TOKENS,
+    COST,
+    GUARD_VERDICTS,
+    PAUSES_OPEN,
+    TURNS_RUNNING,
+    STREAMS_OPEN,
+    REFUSALS,
+    STORE_FAILURES,
+    PROVIDER_CALLS,
+    PROVIDER_SECONDS,
+    BREAKER,
+)
+
+
+class Measurement(NamedTuple):
+    """One observation: a counter goes up by ``value``, a histogram takes it."""
+
+    metric: Metric
+    labels: tuple[str, ...]
+    value: float = 1.0
+
+
+class Names:
+    """Lets the first names through as they are, and calls the rest ``other``."""
+
+    def __init__(self, most: int = _NAMES) -> None:
+        self._most = most
+        self._known: set[str] = set()
+
+    def bounded(self, name: str) -> str:
+        """Return the name, or ``other``."""
+        if name not in self._known:
+            if len(self._known) >= self._most:
+                return OTHER
+            self._known.add(name)
+        return name
+
+
+def outcome_of(event: TurnCompleted | TurnFailed) -> str:
+    """Return how a turn ended, as one of a closed set of words."""
+    if isinstance(event, TurnFailed):
+        return event.code if event.code in TURN_FAILURES else OTHER
+    return event.finish_reason if event.finish_reason in FINISH_REASONS else OTHER
+
+
+@dataclass(slots=True)
+class _Running:
+    started: TurnStarted
+    since_ms: int
+    worked_ms: int | None
+    silent: bool
+    """Whether its first words are still awaited, and will be measured."""
+
+
+class Account:
+    """What the turns that run have shown so far; feed it envelopes, take measurements."""
+
+    def __init__(self) -> None:
+        self._turns: dict[TurnId, _Running] = {}
+        self._models = Names()
+
+    def hear(self, envelope: Envelope, earlier: Earlier | None = None) -> Sequence[Measurement]:
+        """Return what the envelope amounts to; see :class:`turnwire.engine.observer.Observer`."""
+        event = envelope.event
+        if isinstance(event, TextDelta | TextReplaced):
+            return self._words(envelope)
+        return tuple(self._fact(envelope, event, earlier))
+
+    def _words(self, envelope: Envelope) -> Sequence[Measurement]:
+        turn = self._turns.get(envelope.turn_id)
+        if turn is None or not turn.silent:
+            return ()
+        turn.silent = False
+        took = (envelope.ts_ms - turn.since_ms) / 1000
+        return (Measurement(FIRST_TOKEN, (turn.started.agent,), took),)
+
+    def _fact(
+        self, envelope: Envelope, event: Event, earlier: Earlier | None
+    ) -> Iterator[Measurement]:
+        match event:
+            case TurnStarted():
+                self._turns[envelope.turn_id] = _Running(
+                    started=event,
+                    since_ms=envelope.ts_ms,
+                    worked_ms=_worked(event, earlier),
+                    silent=not event.resumed,
+                )
+            case GuardrailDecided():
+                yield Measurement(GUARD_VERDICTS, (event.decision.check, event.decision.outcome))
+            case NodeCompleted() if event.status != "skipped":
+                yield from self._node(envelope.turn_id, event)
+            case TurnPaused():
+                self._turns.pop(envelope.turn_id, None)
+            case TurnCompleted() | TurnFailed():
+                yield from self._ended(envelope, event, earlier)
+            case _:
+                pass
+
+    def _node(self, turn_id: TurnId, event: NodeCompleted) -> Iterator[Measurement]:
+        turn = self._turns.get(turn_id)
+        if turn is None:
+            return
+        known = any(each.id == event.node for each in turn.started.topology.nodes)
+        labels = (turn.started.agent, event.node if known else OTHER, event.status)
+        yield Measurement(NODE_SECONDS, labels, event.duration_ms / 1000)
+
+    def _ended(
+        self, envelope: Envelope, event: TurnCompleted | TurnFailed, earlier: Earlier | None
+    ) -> Iterator[Measurement]:
+        turn = self._turns.pop(envelope.turn_id, None)
+        started = turn.started if turn else earlier.started if earlier else None
+        agent = started.agent if started else OTHER
+        yield Measurement(TURNS, (agent, outcome_of(event)))
+        if turn is not None and turn.worked_ms is not None:
+            took = turn.worked_ms + envelope.ts_ms - turn.since_ms
+            yield Measurement(TURN_SECONDS, (agent,), took / 1000)
+        if isinstance(event, TurnCompleted):
+            yield from self._spent(event)
+
+    def _spent(self, event: TurnCompleted) -> Iterator[Measurement]:
+        model = self._models.bounded(event.cost.model)
+        directions = (
+            ("input", event.usage.prompt_tokens),
+            ("output", event.usage.completion_tokens),
+        )
+        for direction, tokens in directions:
+            if tokens > 0:
+                yield Measurement(TOKENS, (model, direction), tokens)
+        if event.cost.usd > 0:
+            yield Measurement(COST, (model,), event.cost.usd)
+
+
+def _worked(event: TurnStarted, earlier: Earlier | None) -> int | None:
+    """Return how long the turn had worked; none where it goes on and nobody said so."""
+    if not event.resumed:
+        return 0
+    return earlier.worked_ms if earlier else None
