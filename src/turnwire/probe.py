@@ -13,8 +13,6 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 from turnwire.events import Usage
 
-_UNKNOWN: Final = Usage()
-
 ProviderOutcome = Literal["ok", "timeout", "unavailable", "rate_limited", "cancelled", "error"]
 BreakerState = Literal["closed", "half_open", "open"]
 
@@ -56,7 +54,8 @@ class Asked:
 class Answered:
     """What a model call came to."""
 
-    usage: Usage = _UNKNOWN
+    usage: Usage | None = None
+    """None where the provider did not say."""
     finish: str | None = None
     """Why the model stopped, in its provider's words."""
     model: str | None = None

@@ -96,7 +96,7 @@ def answered(message: BaseMessage | None) -> Answered:
     if not isinstance(message, AIMessage):
         return Answered()
     used, about = message.usage_metadata, message.response_metadata
-    usage = Usage()
+    usage = None
     if used:
         usage = Usage(
             prompt_tokens=used["input_tokens"],

@@ -199,6 +199,11 @@ class Account:
         self._turns: dict[TurnId, _Running] = {}
         self._models = Names()
 
+    @property
+    def running(self) -> int:
+        """How many turns it follows; one that paused is followed no longer."""
+        return len(self._turns)
+
     def hear(self, envelope: Envelope, earlier: Earlier | None = None) -> Sequence[Measurement]:
         """Return what the envelope amounts to; see :class:`turnwire.engine.observer.Observer`."""
         event = envelope.event

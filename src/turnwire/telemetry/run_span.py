@@ -112,8 +112,9 @@ class RunSpan:
     def ended(self, event: TurnPaused | TurnCompleted | TurnFailed, at: int) -> None:
         """End the run's span, and before it whatever waits with the turn at a pause."""
         ends = closing(at)
-        for span in (*self._tools.values(), *self._open_nodes()):
+        for span in self._open_nodes():
             span.set_attribute("turnwire.node.status", "paused")
+        for span in (*self._tools.values(), *self._open_nodes()):
             span.end(ends)
         if isinstance(event, TurnPaused):
             self.span.set_attribute("turnwire.turn.outcome", "paused")
@@ -141,7 +142,6 @@ class RunSpan:
                 "gen_ai.operation.name": "chat",
                 "gen_ai.provider.name": asked.provider,
                 "gen_ai.request.model": asked.model,
-                "gen_ai.request.stream": True,
             },
         )
         if asked.temperature is not None:
@@ -199,6 +199,7 @@ class CallSpan:
         if self._waits:
             self._waits = False
             took = time.perf_counter() - self._began
+            self._span.set_attribute("gen_ai.request.stream", True)
             self._span.set_attribute("gen_ai.response.time_to_first_chunk", took)
 
     def said(self, text: str) -> None:
@@ -208,8 +209,9 @@ class CallSpan:
     def ended(self, answered: Answered) -> None:
         """End the span of a call that went well."""
         span = self._span
-        span.set_attribute("gen_ai.usage.input_tokens", answered.usage.prompt_tokens)
-        span.set_attribute("gen_ai.usage.output_tokens", answered.usage.completion_tokens)
+        if answered.usage is not None:
+            span.set_attribute("gen_ai.usage.input_tokens", answered.usage.prompt_tokens)
+            span.set_attribute("gen_ai.usage.output_tokens", answered.usage.completion_tokens)
         if answered.finish is not None:
             span.set_attribute("gen_ai.response.finish_reasons", (answered.finish,))
         if answered.model is not None:

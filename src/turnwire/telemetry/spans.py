@@ -23,6 +23,7 @@ from turnwire.events import (
     NodeStarted,
     RetrievalCompleted,
     TextDelta,
+    TextReplaced,
     ToolCompleted,
     ToolStarted,
     TurnCompleted,
@@ -109,7 +110,7 @@ class Tracing:
 
 def _tell(run: RunSpan, event: Event, at: int) -> None:
     match event:
-        case TextDelta():
+        case TextDelta() | TextReplaced():
             run.spoke(at)
         case NodeStarted():
             run.node_started(event.node, at)

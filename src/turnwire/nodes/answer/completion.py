@@ -67,7 +67,8 @@ async def complete(
                     for thought in thoughts(message):
                         think(thought)
                 taken.count(chunk, message)
-        call.ended(Answered(usage=taken.usage, finish=taken.finish))
+        reported = taken.usage if taken.usage.total_tokens else None
+        call.ended(Answered(usage=reported, finish=taken.finish))
     return Completion(
         finish=taken.finish,
         usage=taken.usage,
