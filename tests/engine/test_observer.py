@@ -29,7 +29,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.heard_all: list[Envelope] = []
-        self.earlier: list[Earlier | None] = []
+        self.earlier: list[Earlier] = []
         self.unstored_times = 0
         self.around: list[str] = []
 

@@ -143,7 +143,7 @@ def test_a_finish_reason_of_a_graphs_own_is_another():
 
 def test_a_graph_that_makes_up_models_fills_no_label():
     account = Account()
-    usage = Usage(prompt_tokens=1)
+    usage, measured = Usage(prompt_tokens=1), list[Measurement]()
     for number in range(150):
         cost = Cost(model=f"model-{number}")
         ended = TurnCompleted(finish_reason="stop", content="", usage=usage, cost=cost)
