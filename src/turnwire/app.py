@@ -158,7 +158,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         app.include_router(operations.described(app, access=access))
         app.include_router(metrics.router(counted, store, access=access, now=system_now))
     messages = settings.environment == "development"
-    problems.install(app, messages=messages, refused=counted.refused)
+    problems.install(app, messages=messages, erred=counted.erred)
     return app
 
 

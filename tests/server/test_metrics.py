@@ -65,13 +65,15 @@ def test_a_question_that_expired_waits_no_longer(data_dir: Path):
         )
 
 
-def test_refusals_are_counted_by_their_code(data_dir: Path):
+def test_errors_are_counted_by_their_code(data_dir: Path):
     with InThread(data_dir) as server:
         server.nobody().chat("say hello")
         server.api().http.post("/chat", content=b"{")
+        server.nobody().http.get("/what-a-member-said")
         found = read(server.nobody())
-    assert value(found, "turnwire_refusals_total", code="invalid_api_key") == 1
-    assert value(found, "turnwire_refusals_total", code="invalid_request") == 1
+    assert value(found, "turnwire_request_errors_total", code="invalid_api_key") == 1
+    assert value(found, "turnwire_request_errors_total", code="invalid_request") == 1
+    assert value(found, "turnwire_request_errors_total", code="not_found") == 1
 
 
 def test_two_servers_of_one_process_count_apart(data_dir: Path, tmp_path: Path):

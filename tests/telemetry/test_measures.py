@@ -163,6 +163,15 @@ def test_an_account_forgets_turns_that_do_not_run():
     assert account.running == 0
 
 
+def test_a_run_whose_ending_was_never_told_is_forgotten_and_no_later_one():
+    account = Account()
+    told(at(0, begun()), account=account)
+    account.forget(TurnId("trn_1"), RunId("run_2"))
+    assert account.running == 1
+    account.forget(TurnId("trn_1"), RunId("run_1"))
+    assert account.running == 0
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_each_scenario_counts_one_turn_if_it_ended_and_its_verdicts(scenario: Scenario):
     log = envelopes(scenario)

@@ -12,8 +12,9 @@ from tests.engine.stage import Batches, Script, staged
 from tests.scenarios.play import Scenario, envelopes
 from tests.scenarios.turns import SCENARIOS
 from tests.telemetry.exported import Spans, facts, span_id, trace_id
-from turnwire.errors import UpstreamTimeout
+from turnwire.errors import StorageUnavailable, UpstreamTimeout
 from turnwire.events import (
+    Envelope,
     Event,
     NodeCompleted,
     NodeStarted,
@@ -28,6 +29,7 @@ from turnwire.events import (
 )
 from turnwire.ids import PauseId
 from turnwire.probe import CALLER, CALLS, Answered, Asked, Caller, Words, model_call
+from turnwire.storage.memory import MemoryStore
 from turnwire.work import Work
 
 CANARY = "CANARY-what-the-member-said"
@@ -290,6 +292,25 @@ def test_a_turn_that_takes_too_long_ends_its_spans():
     assert facts(spans.one("invoke_agent helper"))["error.type"] == "upstream_timeout"
     assert [each.name for each in spans.one("invoke_agent helper").events] == ["first_token"]
     assert CANARY not in spans.dump()
+
+
+class _Full(MemoryStore):
+    """Takes beginnings only, and can't even show an ending."""
+
+    async def append(self, envelopes: Sequence[Envelope]) -> None:
+        raise StorageUnavailable("full")
+
+
+def test_a_run_whose_ending_nobody_could_tell_ends_its_spans_all_the_same():
+    spans = Spans()
+
+    async def full() -> None:
+        async with staged(observer=spans.tracing, store=_Full()) as stage:
+            turn_id = await stage.begin(calls_a_model, trace_id="ab" * 16)
+            await stage.supervisor.ended(turn_id)
+
+    asyncio.run(full())
+    assert spans.one("invoke_agent helper").status.status_code is StatusCode.ERROR
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)

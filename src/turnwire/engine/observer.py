@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple, Protocol
 
 from turnwire.errors import StorageUnavailable
-from turnwire.events import Envelope, TurnStarted
+from turnwire.events import Envelope, TextDelta, TurnStarted
 from turnwire.ids import BEGINNING, RunId, Seq, TurnId
 from turnwire.storage.base import EventLog
 from turnwire.work import Work
@@ -25,7 +25,7 @@ class Observer(Protocol):
     """Told of what was written to the log, after it was; nothing waits for it."""
 
     def heard(self, envelopes: Sequence[Envelope], *, earlier: Earlier | None = None) -> None:
-        """Take every envelope in order; of words that go past the agent's batches, the first.
+        """Take every envelope in order, but of a run's words the first only.
 
         ``earlier`` is given where the turn's beginning was not heard in one piece: for a run
         that goes on after a pause, and for the ending of a turn that another process began.
@@ -70,23 +70,22 @@ class HeardLog:
         except StorageUnavailable:
             self._observer.unstored()
             raise
-        self._observer.heard(envelopes)
+        self._tell(envelopes)
 
     def takes(self, turn_id: TurnId) -> bool:
         """See :class:`turnwire.storage.base.EventLog`."""
         return self._log.takes(turn_id)
 
     def show(self, envelopes: Sequence[Envelope]) -> None:
-        """See :class:`turnwire.storage.base.EventLog`; nothing new is in words after the first."""
+        """See :class:`turnwire.storage.base.EventLog`; only words are shown."""
         self._log.show(envelopes)
         if not self._spoke:
-            self._spoke = True
-            self._observer.heard(envelopes[:1])
+            self._tell(envelopes)
 
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""
         await self._log.announce(envelopes)
-        self._observer.heard(envelopes)
+        self._tell(envelopes)
 
     def follow(
         self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None = None
@@ -97,3 +96,15 @@ class HeardLog:
     async def read(self, turn_id: TurnId, *, after: Seq = BEGINNING) -> list[Envelope]:
         """See :class:`turnwire.storage.base.EventLog`."""
         return await self._log.read(turn_id, after=after)
+
+    def _tell(self, envelopes: Sequence[Envelope]) -> None:
+        """Pass on what is news: nine of ten events are words, and nothing is made of them."""
+        news: list[Envelope] = []
+        for each in envelopes:
+            if type(each.event) is TextDelta:
+                if self._spoke:
+                    continue
+                self._spoke = True
+            news.append(each)
+        if news:
+            self._observer.heard(news)

@@ -36,9 +36,10 @@ class LastResort:
     with every word of it; ``messages`` says whether ours may have them.
     """
 
-    def __init__(self, app: ASGIApp, *, messages: bool) -> None:
+    def __init__(self, app: ASGIApp, *, messages: bool, erred: Callable[[str], None]) -> None:
         self._app = app
         self._messages = messages
+        self._erred = erred
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -67,6 +68,7 @@ class LastResort:
                     await answer(scope, receive, send_with_id)
 
     def _unexpected(self, error: Exception, request_id: str) -> Response:
+        self._erred("internal_error")
         error_id = new_id("err")
         ids = {"request_id": request_id, "error_id": error_id}
         told = "".join(traceback.format_exception(error)) if self._messages else ""
@@ -87,23 +89,30 @@ def _header(scope: Scope, name: bytes) -> str | None:
     return found[0].decode("latin-1") if len(found) == 1 else None
 
 
-def install(app: FastAPI, *, messages: bool, refused: Callable[[str], None]) -> None:
+def install(app: FastAPI, *, messages: bool, erred: Callable[[str], None]) -> None:
     """Make every error of ``app`` leave in the envelope of the contract.
 
     With ``messages`` the log has what an unexpected error says, which may be anybody's words.
-    ``refused`` is told the code of each refusal.
+    ``erred`` is told the code of each error that is answered with.
     """
 
-    async def tell(request: Request, error: Exception) -> Response:
-        if isinstance(error, TurnwireError):
-            refused(error.code)
+    async def refused(request: Request, error: Exception) -> Response:
+        erred(cast("TurnwireError", error).code)
         return await _refused(request, error)
 
-    app.add_exception_handler(TurnwireError, tell)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(RequestValidationError, _invalid)
+    async def http(request: Request, error: Exception) -> Response:
+        erred(_code(error))
+        return await _http(request, error)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        erred(RequestInvalid.code)
+        return await _invalid(request, error)
+
+    app.add_exception_handler(TurnwireError, refused)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(ClientDisconnect, _left)
-    app.add_middleware(LastResort, messages=messages)
+    app.add_middleware(LastResort, messages=messages, erred=erred)
 
 
 def failure(
@@ -164,13 +173,18 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     body = {
-        "code": _CODES.get(status, "invalid_request"),
+        "code": _code(error),
         "message": "There is nothing here by that method and path.",
         "retryable": False,
         "request_id": request_id(request),
     }
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     return JSONResponse({"error": body}, status_code=status, headers=headers)
+
+
+def _code(error: Exception) -> str:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _CODES.get(status, "invalid_request")
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -22,7 +22,7 @@ from turnwire.events import (
     TurnPaused,
     TurnStarted,
 )
-from turnwire.ids import TurnId
+from turnwire.ids import RunId, TurnId
 
 OTHER: Final = "other"
 _NAMES: Final = 100
@@ -101,11 +101,11 @@ TURNS_RUNNING: Final = Metric(
 STREAMS_OPEN: Final = Metric(
     "turnwire_streams_open", "gauge", (), "Event streams that are being written now."
 )
-REFUSALS: Final = Metric(
-    "turnwire_refusals_total",
+REQUEST_ERRORS: Final = Metric(
+    "turnwire_request_errors_total",
     "counter",
     ("code",),
-    "Requests that were refused before a turn began, by error code.",
+    "Requests that were answered with an error before a turn began, by the error's code.",
 )
 STORE_FAILURES: Final = Metric(
     "turnwire_store_failures_total",
@@ -144,7 +144,7 @@ METRICS: Final = (
     PAUSES_OPEN,
     TURNS_RUNNING,
     STREAMS_OPEN,
-    REFUSALS,
+    REQUEST_ERRORS,
     STORE_FAILURES,
     PROVIDER_CALLS,
     PROVIDER_SECONDS,
@@ -185,6 +185,7 @@ def outcome_of(event: TurnCompleted | TurnFailed) -> str:
 
 @dataclass(slots=True)
 class _Running:
+    run_id: RunId
     started: TurnStarted
     since_ms: int
     worked_ms: int | None
@@ -203,6 +204,12 @@ class Account:
     def running(self) -> int:
         """How many turns it follows; one that paused is followed no longer."""
         return len(self._turns)
+
+    def forget(self, turn_id: TurnId, run_id: RunId) -> None:
+        """Follow this run no longer, should its ending never have been told."""
+        turn = self._turns.get(turn_id)
+        if turn is not None and turn.run_id == run_id:
+            del self._turns[turn_id]
 
     def hear(self, envelope: Envelope, earlier: Earlier | None = None) -> Sequence[Measurement]:
         """Return what the envelope amounts to; see :class:`turnwire.engine.observer.Observer`."""
@@ -225,6 +232,7 @@ class Account:
         match event:
             case TurnStarted():
                 self._turns[envelope.turn_id] = _Running(
+                    run_id=envelope.run_id,
                     started=event,
                     since_ms=envelope.ts_ms,
                     worked_ms=_worked(event, earlier),

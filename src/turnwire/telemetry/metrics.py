@@ -1,7 +1,7 @@
 """Measurements as Prometheus reads them; one registry an application, no global state."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -16,7 +16,7 @@ from turnwire.telemetry.measures import (
     PAUSES_OPEN,
     PROVIDER_CALLS,
     PROVIDER_SECONDS,
-    REFUSALS,
+    REQUEST_ERRORS,
     STORE_FAILURES,
     Account,
     Measurement,
@@ -45,17 +45,21 @@ class Metrics:
             for each in self._account.hear(envelope, earlier):
                 self.take(each)
 
-    def running(self, work: Work, /) -> AbstractContextManager[object]:
+    @contextmanager
+    def running(self, work: Work, /) -> Generator[None]:
         """See :class:`turnwire.engine.observer.Observer`."""
-        return nullcontext()
+        try:
+            yield
+        finally:
+            self._account.forget(work.turn_id, work.run_id)
 
     def unstored(self) -> None:
         """See :class:`turnwire.engine.observer.Observer`."""
         self.take(Measurement(STORE_FAILURES, ()))
 
-    def refused(self, code: str) -> None:
-        """Count a request that was refused with this error code."""
-        self.take(Measurement(REFUSALS, (code,)))
+    def erred(self, code: str) -> None:
+        """Count a request that was answered with this error."""
+        self.take(Measurement(REQUEST_ERRORS, (code,)))
 
     def called(self, provider: str, outcome: ProviderOutcome, *, seconds: float) -> None:
         """See :class:`turnwire.probe.ProviderHealth`."""

@@ -112,10 +112,7 @@ class RunSpan:
     def ended(self, event: TurnPaused | TurnCompleted | TurnFailed, at: int) -> None:
         """End the run's span, and before it whatever waits with the turn at a pause."""
         ends = closing(at)
-        for span in self._open_nodes():
-            span.set_attribute("turnwire.node.status", "paused")
-        for span in (*self._tools.values(), *self._open_nodes()):
-            span.end(ends)
+        self._end_open("paused", ends)
         if isinstance(event, TurnPaused):
             self.span.set_attribute("turnwire.turn.outcome", "paused")
             kinds = tuple(each.kind for each in event.pauses)
@@ -131,6 +128,12 @@ class RunSpan:
             self.span.set_attribute("gen_ai.usage.output_tokens", event.usage.completion_tokens)
             self.span.set_attribute("turnwire.cost.usd", event.cost.usd)
         self.span.end(ends)
+
+    def lost(self) -> None:
+        """End everything now, for nobody will tell how the run ended."""
+        self._end_open("failed", None)
+        self.span.set_status(_FAILED)
+        self.span.end()
 
     def begin(self, asked: Asked) -> "CallSpan":
         """See :class:`turnwire.probe.Calls`."""
@@ -171,6 +174,12 @@ class RunSpan:
             self._ahead[node] += 1
         span = spans[-1] if spans else self._open(node, None)
         return trace.set_span_in_context(span, Context())
+
+    def _end_open(self, status: str, at: int | None) -> None:
+        for span in self._open_nodes():
+            span.set_attribute("turnwire.node.status", status)
+        for span in (*self._tools.values(), *self._open_nodes()):
+            span.end(at)
 
     def _open_nodes(self) -> list[Span]:
         return [one for each in self._nodes.values() for one in each]

@@ -82,6 +82,9 @@ class Tracing:
         finally:
             otel_context.detach(token)
             CALLS.reset(calls)
+            if self._runs.get(work.turn_id) is run:  # its ending was never told
+                del self._runs[work.turn_id]
+                run.lost()
 
     def unstored(self) -> None:
         """See :class:`turnwire.engine.observer.Observer`."""
