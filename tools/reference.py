@@ -33,7 +33,7 @@ from turnwire.engine.grammar import FINAL, TRANSITIONS, TurnState
 from turnwire.errors import AdmissionRefused, TurnBroken, TurnwireError
 from turnwire.events import EVENT_TYPES
 from turnwire.settings import Settings
-from turnwire.telemetry.measures import METRICS
+from turnwire.telemetry.catalog import METRICS
 from turnwire.wires.execution_frames import FRAMES
 
 HERE: Final = Path(__file__).parent

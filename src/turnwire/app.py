@@ -60,8 +60,8 @@ from turnwire.settings import Settings, wanted_traces
 from turnwire.storage.base import Store
 from turnwire.storage.memory import MemoryStore
 from turnwire.storage.sql import SqliteStore
+from turnwire.telemetry.catalog import STREAMS_OPEN, TURNS_RUNNING
 from turnwire.telemetry.logs import LogReporter
-from turnwire.telemetry.measures import STREAMS_OPEN, TURNS_RUNNING
 from turnwire.telemetry.metrics import Metrics
 from turnwire.telemetry.observers import Observers
 from turnwire.telemetry.otlp import Exported, export

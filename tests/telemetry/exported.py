@@ -4,8 +4,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from turnwire.telemetry.call_span import Redact
 from turnwire.telemetry.exporting import Exporting
-from turnwire.telemetry.run_span import Redact
 from turnwire.telemetry.spans import Tracing
 
 

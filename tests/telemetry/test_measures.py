@@ -25,7 +25,7 @@ from turnwire.events import (
     Usage,
 )
 from turnwire.ids import ConversationId, RunId, Seq, TurnId
-from turnwire.telemetry.measures import (
+from turnwire.telemetry.catalog import (
     COST,
     FIRST_TOKEN,
     GUARD_VERDICTS,
@@ -34,10 +34,8 @@ from turnwire.telemetry.measures import (
     TOKENS,
     TURN_SECONDS,
     TURNS,
-    Account,
-    Measurement,
-    Names,
 )
+from turnwire.telemetry.measures import Account, Measurement, Names
 
 ANSWER = Topology(nodes=(TopologyNode(id="answer", kind="model", conditional=False),))
 

@@ -3,7 +3,7 @@
 from tests.scenarios.play import envelopes
 from tests.scenarios.turns import APPROVED, PLAIN
 from tests.telemetry.reading import Samples, samples, value
-from turnwire.telemetry.measures import METRICS, NODE_SECONDS, TURNS_RUNNING
+from turnwire.telemetry.catalog import METRICS, NODE_SECONDS, TURNS_RUNNING
 from turnwire.telemetry.metrics import Metrics
 
 

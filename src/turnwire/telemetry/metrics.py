@@ -10,7 +10,7 @@ from prometheus_client.exposition import choose_encoder
 from turnwire.engine.observer import Earlier
 from turnwire.events import Envelope
 from turnwire.probe import BreakerState, ProviderOutcome
-from turnwire.telemetry.measures import (
+from turnwire.telemetry.catalog import (
     BREAKER,
     METRICS,
     PAUSES_OPEN,
@@ -18,10 +18,9 @@ from turnwire.telemetry.measures import (
     PROVIDER_SECONDS,
     REQUEST_ERRORS,
     STORE_FAILURES,
-    Account,
-    Measurement,
     Metric,
 )
+from turnwire.telemetry.measures import Account, Measurement
 from turnwire.work import Work
 
 _STATES: Final = get_args(BreakerState)

@@ -3,13 +3,10 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace import Span, SpanKind, Tracer
 from pydantic import JsonValue
 
 from turnwire.events import (
@@ -20,13 +17,9 @@ from turnwire.events import (
     TurnFailed,
     TurnPaused,
 )
-from turnwire.probe import Answered, Asked, Words
+from turnwire.probe import Asked
+from turnwire.telemetry.call_span import FAILED, CallSpan, Redact, messages
 from turnwire.telemetry.measures import outcome_of
-
-Redact = Callable[[str], str]
-"""Returns a text without the private details in it."""
-
-_FAILED: Final = Status(StatusCode.ERROR)
 
 
 def opening(ms: int) -> int:
@@ -78,7 +71,7 @@ class RunSpan:
         span = spans.pop(0)
         span.set_attribute("turnwire.node.status", event.status)
         if event.status == "failed":
-            span.set_status(_FAILED)
+            span.set_status(FAILED)
         span.end(closing(at))
 
     def tool_started(self, event: ToolStarted, at: int) -> None:
@@ -104,7 +97,7 @@ class RunSpan:
             return
         if event.status == "error":
             span.set_attribute("error.type", "tool_error")
-            span.set_status(_FAILED)
+            span.set_status(FAILED)
         elif self._content is not None:
             span.set_attribute("gen_ai.tool.call.result", self._json(event.result))
         span.end(closing(at))
@@ -122,7 +115,7 @@ class RunSpan:
         if isinstance(event, TurnFailed):
             self.span.set_attribute("error.type", event.code)
             self.span.set_attribute("turnwire.error.id", event.error_id)
-            self.span.set_status(_FAILED)
+            self.span.set_status(FAILED)
         if isinstance(event, TurnCompleted):
             self.span.set_attribute("gen_ai.usage.input_tokens", event.usage.prompt_tokens)
             self.span.set_attribute("gen_ai.usage.output_tokens", event.usage.completion_tokens)
@@ -132,10 +125,10 @@ class RunSpan:
     def lost(self) -> None:
         """End everything now, for nobody will tell how the run ended."""
         self._end_open("failed", None)
-        self.span.set_status(_FAILED)
+        self.span.set_status(FAILED)
         self.span.end()
 
-    def begin(self, asked: Asked) -> "CallSpan":
+    def begin(self, asked: Asked) -> CallSpan:
         """See :class:`turnwire.probe.Calls`."""
         span = self._tracer.start_span(
             f"chat {asked.model}",
@@ -190,67 +183,6 @@ class RunSpan:
 
     def _json(self, value: JsonValue) -> str:
         return "" if self._content is None else json.dumps(_redacted(value, self._content))
-
-
-class CallSpan:
-    """See :class:`turnwire.probe.Call`."""
-
-    def __init__(self, span: Span, content: Redact | None) -> None:
-        self._span = span
-        self._content = content
-        self._began = time.perf_counter()
-        self._waits = True
-        self._said: list[str] = []
-        self.keeps_words = content is not None and span.is_recording()
-
-    def first_chunk(self) -> None:
-        """Note when the answer began to come."""
-        if self._waits:
-            self._waits = False
-            took = time.perf_counter() - self._began
-            self._span.set_attribute("gen_ai.request.stream", True)
-            self._span.set_attribute("gen_ai.response.time_to_first_chunk", took)
-
-    def said(self, text: str) -> None:
-        """Keep a piece of the answer."""
-        self._said.append(text)
-
-    def ended(self, answered: Answered) -> None:
-        """End the span of a call that went well."""
-        span = self._span
-        if answered.usage is not None:
-            span.set_attribute("gen_ai.usage.input_tokens", answered.usage.prompt_tokens)
-            span.set_attribute("gen_ai.usage.output_tokens", answered.usage.completion_tokens)
-        if answered.finish is not None:
-            span.set_attribute("gen_ai.response.finish_reasons", (answered.finish,))
-        if answered.model is not None:
-            span.set_attribute("gen_ai.response.model", answered.model)
-        if self.keeps_words and self._content is not None:
-            answer = messages([Words("assistant", "".join(self._said))], self._content)
-            span.set_attribute("gen_ai.output.messages", answer)
-        span.end()
-
-    def failed(self, error: BaseException) -> None:
-        """End the span of a call that went wrong; what the error says is not kept."""
-        if self._span.is_recording():
-            self._span.set_attribute("error.type", type(error).__name__)
-            self._span.set_status(_FAILED)
-            self._span.end()
-
-    def current(self) -> AbstractContextManager[object]:
-        """Make the span the parent of what is traced inside, such as the provider's request."""
-        return trace.use_span(
-            self._span, end_on_exit=False, record_exception=False, set_status_on_exception=False
-        )
-
-
-def messages(said: Sequence[Words], redact: Redact) -> str:
-    """Return messages as the conventions write them (their JSON schema for input messages)."""
-    parts: list[dict[str, Any]] = [
-        {"role": each.role, "parts": [{"type": "text", "content": redact(each.text)}]}
-        for each in said
-    ]
-    return json.dumps(parts, ensure_ascii=False)
 
 
 def _redacted(value: JsonValue, redact: Redact) -> JsonValue:

@@ -33,7 +33,8 @@ from turnwire.events import (
 )
 from turnwire.ids import RunId, TurnId
 from turnwire.probe import CALLER, CALLS
-from turnwire.telemetry.run_span import Redact, RunSpan, closing, opening
+from turnwire.telemetry.call_span import Redact
+from turnwire.telemetry.run_span import RunSpan, closing, opening
 from turnwire.telemetry.span_ids import own_ids, span_id_of, trace_id_of
 from turnwire.work import Work
 
