@@ -21,6 +21,10 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from pydantic import SkipValidation
 
 from turnwire.graph.emit import speaker
@@ -267,6 +271,24 @@ def parallel() -> Stage:
         graph.add_edge(START, branch)
     graph.add_edge(["left", "right"], "join")
     graph.add_edge("join", END)
+    return graph
+
+
+def traced() -> Stage:
+    """As :func:`stage`, in a process with a global tracer provider, and with a span of its own."""
+    tracing = TracerProvider()
+    tracing.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(tracing)
+    tracer = trace.get_tracer("a.graph")
+
+    async def answer(state: StageState) -> Update:
+        with tracer.start_as_current_span("a graph's own"):
+            return await _says(str(state["messages"][-1].text))
+
+    graph: Stage = StateGraph(StageState)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    graph.add_edge("answer", END)
     return graph
 
 

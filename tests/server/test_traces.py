@@ -50,6 +50,20 @@ def test_a_turn_is_sent_to_the_collector_in_the_callers_trace(
     assert by_name["chat script"].parent_span_id == by_name["node perform"].span_id
 
 
+def test_of_a_graph_that_traces_itself_only_its_own_spans_are_added(
+    collector: Collector, data_dir: Path
+):
+    with Process(data_dir, "traced") as server:
+        server.api().chat("hello")
+        server.terminate()
+        server.process.wait(20)
+    by_name = {each.name: each for each in collector.spans}
+    assert collector.scopes == {"turnwire", "a.graph"}  # and not fastapi's
+    run, own = by_name["invoke_agent traced"], by_name["a graph's own"]
+    assert own.parent_span_id == run.span_id
+    assert own.trace_id == run.trace_id
+
+
 def test_a_resumed_run_of_another_process_is_linked(collector: Collector, data_dir: Path):
     with Process(data_dir, environment="development") as server:
         paused = server.api().paused("review 60")

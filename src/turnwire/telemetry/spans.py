@@ -178,12 +178,12 @@ def _around(span_context: SpanContext) -> Context:
 
 
 def _links(event: TurnStarted, earlier: Earlier | None) -> Sequence[Link]:
-    """Return links to the run before, and to who made the turn go on from another trace."""
+    """Return links to the run before, and to who asked for the run from another trace."""
     links: list[Link] = []
     if earlier is not None:
         links.append(Link(_run(event.trace_id, earlier.run_id)))
     caller = _caller()
-    if event.resumed and caller is not None and caller.trace_id != trace_id_of(event.trace_id):
+    if caller is not None and caller.trace_id != trace_id_of(event.trace_id):
         links.append(Link(caller))
     return links
 
