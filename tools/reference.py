@@ -34,6 +34,7 @@ from turnwire.engine.grammar import FINAL, TRANSITIONS, TurnState
 from turnwire.errors import AdmissionRefused, TurnBroken, TurnwireError
 from turnwire.events import EVENT_TYPES
 from turnwire.settings import Settings
+from turnwire.telemetry.catalog import METRICS
 from turnwire.wires.execution_frames import FRAMES
 
 HERE: Final = Path(__file__).parent
@@ -52,6 +53,7 @@ def pages() -> dict[str, str]:
         "lifecycle.md": _lifecycle,
         "errors.md": _errors,
         "wires.md": _wires,
+        "metrics.md": _metrics,
         "settings.md": _settings,
         "http.md": _http,
         "cli.md": _cli,
@@ -111,6 +113,7 @@ def _contents() -> Iterator[str]:
     yield "- [errors.md](errors.md): every error code, its HTTP status, whether to try again."
     yield "- [wires.md](wires.md): the frames of the execution wire."
     yield "- [http.md](http.md): the routes."
+    yield "- [metrics.md](metrics.md): what `/metrics` counts."
     yield "- [settings.md](settings.md): what an operator may set."
     yield "- [cli.md](cli.md): the command line."
     yield "- [evaluation.md](evaluation.md): how well the shipped agent decides, finds and answers."
@@ -217,6 +220,21 @@ def _wires() -> Iterator[str]:
             yield f"The frame {summary(body)}"
             yield from described(body, named)
     yield from named_types(named)
+
+
+def _metrics() -> Iterator[str]:
+    yield "# Metrics"
+    yield ""
+    yield (
+        "`GET /metrics` offers these to Prometheus, beside its client's own metrics of the "
+        "process. Durations are in seconds. No label holds an id or anybody's words; what a graph "
+        "names freely is counted under `other` where it is not known. The counts begin with the "
+        "process. [Operating](../operating.md#metrics) says how to read them."
+    )
+    yield from ("", "| metric | kind | labels | meaning |", "| --- | --- | --- | --- |")
+    for each in METRICS:
+        labels = ", ".join(f"`{label}`" for label in each.labels)
+        yield row((f"`{each.name}`", each.kind, labels, each.help))
 
 
 def _settings() -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import aiosqlite
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -34,6 +35,7 @@ from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
 from turnwire.models.catalog import chat_model, model_name
 from turnwire.models.quoting import Quoting
+from turnwire.nodes.guardrails.pii import redact
 from turnwire.nodes.guardrails.policy import Policy, load_policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
@@ -45,6 +47,7 @@ from turnwire.server import (
     agents,
     conversations,
     execution,
+    metrics,
     operations,
     page,
     problems,
@@ -53,11 +56,16 @@ from turnwire.server import (
 from turnwire.server.access import Access, AccessPolicy
 from turnwire.server.stream import StreamPolicy, Streams
 from turnwire.server.turns import TurnPolicy, Turns
-from turnwire.settings import Settings
+from turnwire.settings import Settings, wanted_traces
 from turnwire.storage.base import Store
 from turnwire.storage.memory import MemoryStore
 from turnwire.storage.sql import SqliteStore
-from turnwire.telemetry import LogReporter
+from turnwire.telemetry.catalog import STREAMS_OPEN, TURNS_RUNNING
+from turnwire.telemetry.logs import LogReporter
+from turnwire.telemetry.metrics import Metrics
+from turnwire.telemetry.observers import Observers
+from turnwire.telemetry.otlp import Exported, export
+from turnwire.telemetry.spans import Tracing
 
 INDEX: Final = "index.db"
 _THREADS: Final = 64
@@ -75,8 +83,13 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     keys = key_store(settings)
     store = keys if settings.store == "sqlite" else MemoryStore()
     reporter = LogReporter(messages=settings.environment == "development")
+    counted, traces = Metrics(), _traces()
     supervisor = Supervisor(
-        store, now=system_now, reporter=reporter, policy=_supervisor_policy(settings)
+        store,
+        now=system_now,
+        reporter=reporter,
+        policy=_supervisor_policy(settings),
+        observer=_observers(settings, reporter, counted, traces),
     )
     parts = served or _served(settings)
     agents_by_slug: dict[str, Agent] = {}
@@ -89,6 +102,8 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
             asyncio.get_running_loop().set_default_executor(
                 ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="turnwire-node")
             )
+            if traces is not None:
+                stack.push_async_callback(asyncio.to_thread, traces.close)
             stack.enter_context(alone_in(settings.data_dir))
             if parts.index is not None:
                 stack.callback(parts.index.close)
@@ -118,6 +133,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        telemetry=_NOT_FASTAPIS,
     )
     access = Access(keys, access_policy(settings), now=system_now)
     streams = Streams(
@@ -128,17 +144,50 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         ),
     )
     execution.mount(app, access, turns, streams)
+    counted.watch(TURNS_RUNNING, lambda: supervisor.running)
+    counted.watch(STREAMS_OPEN, lambda: streams.open)
     app.include_router(operations.router(store, supervisor))
     app.include_router(conversations.router(access, turns, streams))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
     if access_policy(settings).cookies:
         app.include_router(operations.described(app, access=None))
+        app.include_router(metrics.router(counted, store, access=None, now=system_now))
         page.mount(app, keys, now=system_now)
     else:
         app.include_router(operations.described(app, access=access))
-    problems.install(app, messages=settings.environment == "development")
+        app.include_router(metrics.router(counted, store, access=access, now=system_now))
+    messages = settings.environment == "development"
+    problems.install(app, messages=messages, erred=counted.erred)
     return app
+
+
+_NOT_FASTAPIS: Final[TelemetryConfig] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
+"""FastAPI's own telemetry stays off, also where a graph's package sets up a global provider: its
+logs have messages and tracebacks of exceptions, and its spans the query, where a link's code is."""
+
+
+def _traces() -> Exported | None:
+    exporter = wanted_traces()
+    return None if exporter is None else export(exporter, version=version("turnwire"))
+
+
+def _observers(
+    settings: Settings, reporter: LogReporter, counted: Metrics, traces: Exported | None
+) -> Observers:
+    if traces is None:
+        return Observers(counted, reporter)
+    content = _redacted if settings.trace_content else None
+    return Observers(counted, reporter, Tracing(traces.tracer, content=content))
+
+
+def _redacted(text: str) -> str:
+    return redact(text).text
 
 
 def key_store(settings: Settings) -> Store:

@@ -79,6 +79,10 @@ class Settings(BaseSettings):
     """How long running turns may take to end when the process is told to."""
     pace_seconds: float = Field(default=0.005, ge=0)
     """Frames that come faster than this leave together in one write; 0: each on its own."""
+    log_format: Literal["json", "text"] = "json"
+    """How a log line looks: ``json`` for machines, ``text`` for people."""
+    trace_content: bool = False
+    """Whether spans have prompts, answers and tools' arguments, with private details taken out."""
     key_prefix: str = Field(default="tw", pattern=r"^[a-z]+$")
     """What API keys begin with."""
 
@@ -103,6 +107,43 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return where settings come from, the strongest first."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+class _OtelVariables(BaseSettings):
+    """The standard variables that say whether traces are wanted."""
+
+    model_config = SettingsConfigDict(env_prefix="OTEL_", frozen=True, extra="ignore")
+
+    sdk_disabled: str = ""
+    traces_exporter: str = ""
+    exporter_otlp_endpoint: str = ""
+    exporter_otlp_traces_endpoint: str = ""
+    exporter_otlp_protocol: str = ""
+    exporter_otlp_traces_protocol: str = ""
+
+
+def wanted_traces() -> Literal["otlp", "console"] | None:
+    """Return where the standard ``OTEL_*`` variables want traces, or none: they are off.
+
+    Raises:
+        SetupError: they want what turnwire can't do; the text says what it can.
+    """
+    said = _OtelVariables()
+    endpoint = said.exporter_otlp_traces_endpoint or said.exporter_otlp_endpoint
+    exporter = said.traces_exporter.strip().lower() or ("otlp" if endpoint else "none")
+    if exporter == "none" or said.sdk_disabled.strip().lower() == "true":
+        return None
+    if exporter == "console":
+        return "console"
+    if exporter != "otlp":
+        raise SetupError(f"OTEL_TRACES_EXPORTER is {exporter!r}; use 'otlp', 'console' or 'none'")
+    protocol = said.exporter_otlp_traces_protocol or said.exporter_otlp_protocol
+    if protocol not in ("", "http/protobuf"):
+        raise SetupError(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol!r}; turnwire sends 'http/protobuf', which "
+            "collectors take on port 4318"
+        )
+    return "otlp"
 
 
 def read(**given: object) -> Settings:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from turnwire.clock import system_now
+from turnwire.engine.observer import NOBODY, Observer
 from turnwire.engine.supervisor import Supervisor, SupervisorPolicy
 from turnwire.engine.turn import Turn
 from turnwire.events import Envelope, Event, Topology, TurnCompleted, TurnFailed, TurnStarted
@@ -58,7 +59,9 @@ class Stage:
         self.store = store
         self.reports = reports
 
-    async def begin(self, script: Script, *, agent: ScriptedAgent | None = None) -> TurnId:
+    async def begin(
+        self, script: Script, *, agent: ScriptedAgent | None = None, trace_id: str = "0" * 32
+    ) -> TurnId:
         """Begin a turn in a new conversation."""
         turn, at = Turn(TurnId(new_id("trn"))), system_now()
         event = TurnStarted(
@@ -66,7 +69,7 @@ class Stage:
             agent="helper",
             model="quoting",
             locale="en",
-            trace_id="0" * 32,
+            trace_id=trace_id,
             topology=Topology(),
         )
         started = turn.begin(RunId(new_id("run")), event, at=at)
@@ -114,6 +117,12 @@ class Stage:
         answer = Answer(pause_id=PauseId(pause_id), decision="answered", decided_by="key:1")
         return await self.supervisor.resume(ScriptedAgent(script), turn, [answer], work)
 
+    async def drop(self, turn_id: TurnId) -> None:
+        """End a paused turn, for which nobody waits any more."""
+        turn = await self.supervisor.restore(turn_id)
+        ending = turn.drop(RunId(new_id("run")), at=system_now())
+        await self.supervisor.drop(turn_id, ending)
+
     async def hear(self, turn_id: TurnId, *, after: int = 0) -> list[Envelope]:
         """Follow the turn to its end, as a client does."""
         heard: list[Envelope] = []
@@ -146,7 +155,10 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    policy: SupervisorPolicy | None = None, *, store: Store | None = None
+    policy: SupervisorPolicy | None = None,
+    *,
+    store: Store | None = None,
+    observer: Observer = NOBODY,
 ) -> AsyncGenerator[Stage]:
     """A running supervisor; leaving drains it."""
     kept, reports = store or MemoryStore(), Reports()
@@ -155,6 +167,7 @@ async def staged(
         now=system_now,
         reporter=reports,
         policy=policy or SupervisorPolicy(drain_seconds=1),
+        observer=observer,
     )
     async with supervisor:
         yield Stage(supervisor, kept, reports)

@@ -6,6 +6,7 @@ The question to :func:`stage` is a word and its arguments: ``say hello there``, 
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -16,8 +17,14 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from pydantic import SkipValidation
 
 from turnwire.graph.emit import speaker
@@ -264,6 +271,54 @@ def parallel() -> Stage:
         graph.add_edge(START, branch)
     graph.add_edge(["left", "right"], "join")
     graph.add_edge("join", END)
+    return graph
+
+
+def traced() -> Stage:
+    """As :func:`stage`, in a process with a global tracer provider, and with a span of its own."""
+    tracing = TracerProvider()
+    tracing.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(tracing)
+    tracer = trace.get_tracer("a.graph")
+
+    async def answer(state: StageState) -> Update:
+        with tracer.start_as_current_span("a graph's own"):
+            return await _says(str(state["messages"][-1].text))
+
+    graph: Stage = StateGraph(StageState)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    graph.add_edge("answer", END)
+    return graph
+
+
+@tool
+def look_up(query: str) -> str:
+    """Look something up."""
+    logging.getLogger("a.library").warning("looked for %s", query)
+    if query.startswith("fail"):
+        raise RuntimeError(query)
+    return f"found {query}"
+
+
+def tooled() -> Stage:
+    """Call a tool with the question, then say what it found."""
+
+    async def plan(state: StageState) -> Update:
+        call = {"name": "look_up", "args": {"query": str(state["messages"][-1].text)}, "id": "c1"}
+        return {"messages": [AIMessage("", tool_calls=[call])]}
+
+    async def answer(state: StageState) -> Update:
+        return await _says(str(state["messages"][-1].text))
+
+    graph: Stage = StateGraph(StageState)
+    graph.add_node("plan", plan)
+    graph.add_node("tools", ToolNode([look_up]))
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "plan")
+    graph.add_edge("plan", "tools")
+    graph.add_edge("tools", "answer")
+    graph.add_edge("answer", END)
     return graph
 
 

@@ -19,10 +19,10 @@ from turnwire.cli.serving import Serving, announced
 from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
 from turnwire.settings import Settings, read
-from turnwire.telemetry import log_to_stderr
+from turnwire.telemetry.logs import LogFormat, log_to_stderr
 
 
-def serve(
+def serve(  # noqa: PLR0913 - one an option
     host: Annotated[
         str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")
     ] = None,
@@ -35,13 +35,22 @@ def serve(
     log_level: Annotated[
         Literal["error", "warning", "info", "debug"], typer.Option(help="What is logged.")
     ] = "info",
+    log_format: Annotated[
+        LogFormat | None, typer.Option(help="How a log line looks. [default: json]")
+    ] = None,
 ) -> None:
     """Serve turns over HTTP.
 
     Example: turnwire serve --docs ./handbook --port 8080
     """
-    settings = read(host=host, port=port, data_dir=data_dir, docs=docs, agent=agent)
-    log_to_stderr(log_level)
+    settings = read(
+        host=host, port=port, data_dir=data_dir, docs=docs, agent=agent, log_format=log_format
+    )
+    log_to_stderr(
+        log_level,
+        form=settings.log_format,
+        messages=settings.environment == "development",
+    )
     with alone_in(settings.data_dir):
         pass  # said before anything is read; the application holds it while it runs
     with_store(settings, lambda store: store.keys())
@@ -61,7 +70,7 @@ def serve(
         server = _Server(
             uvicorn.Config(
                 create(settings),
-                log_level=log_level,
+                log_config=None,
                 access_log=False,
                 http="httptools",
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,

@@ -9,9 +9,10 @@ from typing import Final, Self
 from turnwire.clock import Now
 from turnwire.engine.agent import Agent
 from turnwire.engine.grammar import TurnState
+from turnwire.engine.observer import NOBODY, Earlier, HeardLog, Observer
 from turnwire.engine.runner import Limits, Reporter, Run
 from turnwire.engine.turn import Turn
-from turnwire.errors import Draining, Overloaded, StreamInterrupted
+from turnwire.errors import Draining, Overloaded, StorageUnavailable, StreamInterrupted
 from turnwire.events import Envelope
 from turnwire.ids import TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, Opening, Store
@@ -39,10 +40,13 @@ class SupervisorPolicy:
 class _Active:
     """A run that goes on here: its task, and who follows it."""
 
-    __slots__ = ("done", "grace", "run", "task", "watchers")
+    __slots__ = ("begun", "done", "earlier", "grace", "run", "task", "watchers")
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, begun: Sequence[Envelope], earlier: Earlier | None) -> None:
         self.run = run
+        self.begun = begun
+        """What is stored with the run's beginning."""
+        self.earlier = earlier
         self.watchers = 0
         self.grace: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
@@ -53,9 +57,16 @@ class Supervisor:
     """The owner of every background task; an async context that waits for them when it is left."""
 
     def __init__(
-        self, store: Store, *, now: Now, reporter: Reporter, policy: SupervisorPolicy
+        self,
+        store: Store,
+        *,
+        now: Now,
+        reporter: Reporter,
+        policy: SupervisorPolicy,
+        observer: Observer = NOBODY,
     ) -> None:
         self._store = store
+        self._observer = observer
         self._now = now
         self._reporter = reporter
         self._policy = policy
@@ -107,7 +118,9 @@ class Supervisor:
             Draining, Overloaded: as :meth:`require_capacity`.
         """
         self.require_capacity()
-        await self._launch(agent, turn, work, self._store.begin(opening))
+        dropped = opening.dropped[1] if opening.dropped else ()
+        active = self._activate(turn, [*dropped, *opening.started])
+        await self._launch(agent, active, work, self._store.begin(opening))
 
     async def resume(
         self, agent: Agent, turn: Turn, answers: Sequence[Answer], work: Work
@@ -121,11 +134,17 @@ class Supervisor:
         self.require_capacity()
         if turn.started is None or turn.state is not TurnState.PAUSED:
             raise Conflict
-        event = turn.started.model_copy(update={"resumed": True})
+        event, before = turn.started.model_copy(update={"resumed": True}), turn.run_id
         started = turn.begin(work.run_id, event, at=work.started_ms)
+        earlier = Earlier(event, before, turn.worked_ms(at=work.started_ms))
         stored = self._store.resume(turn.turn_id, answers, started, now=work.started_ms)
-        await self._launch(agent, turn, work, stored)
+        await self._launch(agent, self._activate(turn, started, earlier), work, stored)
         return started
+
+    async def drop(self, turn_id: TurnId, ending: Sequence[Envelope]) -> None:
+        """End a paused turn by these envelopes, or raise :class:`Conflict`."""
+        await self._store.close_paused(turn_id, ending)
+        self._observer.heard(ending)
 
     @contextmanager
     def watching(self, turn_id: TurnId) -> Generator[None]:
@@ -173,7 +192,9 @@ class Supervisor:
             self._reporter.failed(cause, error_id=error_id, turn_id=record.turn_id)
             try:
                 turn = await self.restore(record.turn_id)
-                await self._store.append(turn.fail(cause, error_id=error_id, at=self._now()))
+                ending = turn.fail(cause, error_id=error_id, at=self._now())
+                await self._store.append(ending)
+                self._observer.heard(ending, earlier=_earlier(turn))
             except Exception as error:  # one turn that can't be read must not stop the server
                 self._reporter.failed(error, error_id=error_id, turn_id=record.turn_id)
         return len(lost)
@@ -200,11 +221,17 @@ class Supervisor:
         while self._active:
             await next(iter(self._active.values())).done.wait()
 
+    def _activate(
+        self, turn: Turn, begun: Sequence[Envelope], earlier: Earlier | None = None
+    ) -> _Active:
+        unheard = self._observer is NOBODY
+        log = self._store if unheard else HeardLog(self._store, self._observer)
+        return _Active(Run(turn, log, now=self._now, reporter=self._reporter), begun, earlier)
+
     async def _launch(
-        self, agent: Agent, turn: Turn, work: Work, stored: Coroutine[None, None, None]
+        self, agent: Agent, active: _Active, work: Work, stored: Coroutine[None, None, None]
     ) -> None:
         """Store and run in one task that no request owns, so that a lost client splits neither."""
-        active = _Active(Run(turn, self._store, now=self._now, reporter=self._reporter))
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._starting += 1
         active.task = self._own(self._live(agent, active, work, stored, told))
@@ -221,18 +248,22 @@ class Supervisor:
         try:
             await stored
         except BaseException as error:  # the request that waits is told, whatever it is
+            if isinstance(error, StorageUnavailable):
+                self._observer.unstored()
             told.set_exception(error)
             told.exception()  # marks it as retrieved, should the request have left
             return
         finally:
             self._starting -= 1
         self._active[work.turn_id] = active
+        self._observer.heard(active.begun, earlier=active.earlier)
         self._begin_grace(active, at_least=_JOIN_SECONDS)
         told.set_result(None)
         if self._drained:
             self._interrupt(active)
         try:
-            await active.run.work(agent, work, self._policy.limits)
+            with self._observer.running(work):
+                await active.run.work(agent, work, self._policy.limits)
         except Exception as error:  # a bug of ours must not take the other turns along
             self._reporter.failed(error, error_id=new_id("err"), turn_id=work.turn_id)
         finally:
@@ -275,3 +306,10 @@ class Supervisor:
         turn_id = active.run.turn.turn_id
         if self._active.get(turn_id) is active:  # and not a later run of the same turn
             del self._active[turn_id]
+
+
+def _earlier(turn: Turn) -> Earlier | None:
+    """Return what the log told of a turn whose beginning nobody here has heard."""
+    if turn.started is None:
+        return None
+    return Earlier(turn.started, turn.run_id, None)

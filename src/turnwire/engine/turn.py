@@ -59,6 +59,7 @@ class Turn:
         self._visited: set[str] = set()
         self._paused_at: int | None = None
         self._waited: int | None = None
+        self._began_at = 0
 
     @classmethod
     def restore(cls, turn_id: TurnId, envelopes: Iterable[Envelope]) -> "Turn":
@@ -70,6 +71,10 @@ class Turn:
             turn.order.follow(each.event)
             turn._remember(each.event, each.ts_ms)
         return turn
+
+    def worked_ms(self, *, at: int) -> int:
+        """Return how long the turn has worked at ``at`` (ms), without waiting for people."""
+        return max(0, at - self._began_at - (self._waited or 0))
 
     @property
     def state(self) -> TurnState:
@@ -189,6 +194,8 @@ class Turn:
             self.pauses |= {each.pause_id: each for each in event.pauses}
             self.open_since.clear()
             return
+        if not event.resumed:
+            self._began_at = at
         self.started = event
         if self._paused_at is not None:
             self._waited = (self._waited or 0) + max(0, at - self._paused_at)

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, cast, get_type_hints
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -13,6 +14,7 @@ from langgraph.types import Command
 
 from turnwire.clock import Now
 from turnwire.events import Event, Topology, TurnPaused
+from turnwire.graph.calls import MeasuredCalls
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import OUTLET, Outlet
 from turnwire.graph.failures import classify
@@ -25,6 +27,7 @@ from turnwire.graph.tap import Tap
 from turnwire.graph.topology import topology
 from turnwire.graph.translate import Part, Translator
 from turnwire.ids import ConversationId
+from turnwire.probe import CALLS
 from turnwire.work import Work
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -92,7 +95,7 @@ class GraphAgent:
                 "__pregel_strict_resume": True,
             },
             "recursion_limit": self._limit,
-            "callbacks": [] if self.manifest.speaks else [tap],
+            "callbacks": self._callbacks(tap),
         }
         stream = self._graph.astream(
             await self._input(work, config),
@@ -105,6 +108,10 @@ class GraphAgent:
             subgraphs=not self.manifest.speaks,
         )
         return cast("AsyncGenerator[Part, None]", stream)
+
+    def _callbacks(self, tap: Tap) -> list[BaseCallbackHandler]:
+        measured = [] if CALLS.get() is None else [MeasuredCalls()]
+        return [*measured] if self.manifest.speaks else [tap, *measured]
 
     async def _input(self, work: Work, config: RunnableConfig) -> Any:  # noqa: ANN401
         if work.answers:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from turnwire.errors import RequestInvalid
 from turnwire.ids import ConversationId
+from turnwire.probe import CALLER
 from turnwire.server.access import Access
 from turnwire.server.bodies import (
     ChatRequest,
@@ -40,7 +41,7 @@ def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
         """Begin a turn. Answers JSON, or `text/event-stream` where `Accept` asks for it."""
         data, body_hash = await read_json(request)
         principal = await access.require(request, "chat")
-        body = parse_chat(data)
+        body, caller = parse_chat(data), CALLER.get()
         new = NewTurn(
             principal=principal,
             messages=body.turn_messages(),
@@ -51,6 +52,7 @@ def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
             if_busy=body.if_busy or turns.policy.if_busy,
             body_hash=body_hash,
             idempotency_key=idempotency_key(request),
+            trace_id=caller.trace_id if caller else None,
         )
         return await answer(await turns.begin(new), request)
 

@@ -3,7 +3,7 @@
 import logging
 import math
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from fastapi import FastAPI, Request
@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from turnwire.errors import AdmissionRefused, RequestInvalid, TurnBroken, TurnwireError
 from turnwire.events import TurnFailed
 from turnwire.ids import new_id
-from turnwire.telemetry import where
+from turnwire.probe import CALLER, read_traceparent
+from turnwire.telemetry.logs import about, where
 
 _LOG = logging.getLogger("turnwire.server")
 
@@ -35,9 +36,10 @@ class LastResort:
     with every word of it; ``messages`` says whether ours may have them.
     """
 
-    def __init__(self, app: ASGIApp, *, messages: bool) -> None:
+    def __init__(self, app: ASGIApp, *, messages: bool, erred: Callable[[str], None]) -> None:
         self._app = app
         self._messages = messages
+        self._erred = erred
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -47,6 +49,7 @@ class LastResort:
         request_id = new_id("req")
         scope.setdefault("state", {})["request_id"] = request_id
         header = (b"x-request-id", request_id.encode())
+        CALLER.set(read_traceparent(_header(scope, b"traceparent")))
         begun = False
 
         async def send_with_id(message: Message) -> None:
@@ -56,38 +59,60 @@ class LastResort:
                 message["headers"] = [*message["headers"], header]
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_with_id)
-        except Exception as error:  # a bug of ours, whatever it is
-            answer = self._unexpected(error, request_id)
-            if not begun:
-                await answer(scope, receive, send_with_id)
+        with about(request_id=request_id):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except Exception as error:  # a bug of ours, whatever it is
+                answer = self._unexpected(error, request_id)
+                if not begun:
+                    await answer(scope, receive, send_with_id)
 
     def _unexpected(self, error: Exception, request_id: str) -> Response:
+        self._erred("internal_error")
         error_id = new_id("err")
-        about = {"request_id": request_id, "error_id": error_id}
+        ids = {"request_id": request_id, "error_id": error_id}
         told = "".join(traceback.format_exception(error)) if self._messages else ""
-        extra = {**about, "where": where(error)}
+        extra = {**ids, "where": where(error)}
         _LOG.error("unexpected error: %s %s", type(error).__name__, told, extra=extra)
         body = {
             "code": "internal_error",
             "message": "Something went wrong here; the operators find it under the error id.",
             "retryable": False,
-            **about,
+            **ids,
         }
         return JSONResponse({"error": body}, status_code=500)
 
 
-def install(app: FastAPI, *, messages: bool) -> None:
+def _header(scope: Scope, name: bytes) -> str | None:
+    """Return the header, or none where it is missing or there are several."""
+    found = [value for each, value in scope["headers"] if each == name]
+    return found[0].decode("latin-1") if len(found) == 1 else None
+
+
+def install(app: FastAPI, *, messages: bool, erred: Callable[[str], None]) -> None:
     """Make every error of ``app`` leave in the envelope of the contract.
 
     With ``messages`` the log has what an unexpected error says, which may be anybody's words.
+    ``erred`` is told the code of each error that is answered with.
     """
-    app.add_exception_handler(TurnwireError, _refused)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(RequestValidationError, _invalid)
+
+    async def refused(request: Request, error: Exception) -> Response:
+        erred(cast("TurnwireError", error).code)
+        return await _refused(request, error)
+
+    async def http(request: Request, error: Exception) -> Response:
+        erred(_code(error))
+        return await _http(request, error)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        erred(RequestInvalid.code)
+        return await _invalid(request, error)
+
+    app.add_exception_handler(TurnwireError, refused)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(ClientDisconnect, _left)
-    app.add_middleware(LastResort, messages=messages)
+    app.add_middleware(LastResort, messages=messages, erred=erred)
 
 
 def failure(
@@ -95,13 +120,13 @@ def failure(
 ) -> Response:
     """Return a failed turn as the answer to a JSON request; it says where the turn is found."""
     error = {"code": event.code, "message": event.message, "retryable": event.retryable}
-    about = {
+    ids = {
         "request_id": request_id,
         "error_id": event.error_id,
         "thread_id": thread_id,
         "turn_id": turn_id,
     }
-    return JSONResponse({"error": {**error, **about}}, status_code=status)
+    return JSONResponse({"error": {**error, **ids}}, status_code=status)
 
 
 def invalid(error: ValidationError) -> RequestInvalid:
@@ -141,20 +166,25 @@ async def _refused(request: Request, error: Exception) -> Response:
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if error.status >= 500:
-        _LOG.warning("refused: %s", error.code, extra={"request_id": body["request_id"]})
+        _LOG.warning("refused: %s", error.code, extra={"code": error.code})
     return JSONResponse({"error": body}, status_code=error.status, headers=headers)
 
 
 async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     body = {
-        "code": _CODES.get(status, "invalid_request"),
+        "code": _code(error),
         "message": "There is nothing here by that method and path.",
         "retryable": False,
         "request_id": request_id(request),
     }
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     return JSONResponse({"error": body}, status_code=status, headers=headers)
+
+
+def _code(error: Exception) -> str:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _CODES.get(status, "invalid_request")
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

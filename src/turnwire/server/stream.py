@@ -1,8 +1,8 @@
 """Write a turn to a client: live and replay are the same code."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -41,6 +41,8 @@ class Streams:
         self._log = log
         self._supervisor = supervisor
         self._policy = policy
+        self.open = 0
+        """How many event streams are being written."""
 
     def sse(self, followed: Followed, wire: Wire) -> Response:
         """Return the turn as server-sent events; the head leaves before any model is called."""
@@ -78,19 +80,28 @@ class Streams:
     async def _frames(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
         time = asyncio.get_running_loop().time
         pace, writes, written = self._policy.pace_seconds, 0, 0.0
-        async with aclosing(self._follow(followed, self._policy.heartbeat_seconds)) as batches:
-            async for batch in batches:
-                messages = [message for each in batch for message in wire.say(each)]
-                if messages:
-                    yield frames(messages)
-                elif not batch:
-                    yield KEEP_ALIVE
-                writes += 1
-                if writes > _BURST:
-                    spare = written + pace - time()
-                    if spare > 0:
-                        await asyncio.sleep(spare)
-                written = time()
+        with self._counted():
+            async with aclosing(self._follow(followed, self._policy.heartbeat_seconds)) as batches:
+                async for batch in batches:
+                    messages = [message for each in batch for message in wire.say(each)]
+                    if messages:
+                        yield frames(messages)
+                    elif not batch:
+                        yield KEEP_ALIVE
+                    writes += 1
+                    if writes > _BURST:
+                        spare = written + pace - time()
+                        if spare > 0:
+                            await asyncio.sleep(spare)
+                    written = time()
+
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
 
     async def _follow(
         self, followed: Followed, patience: float

@@ -66,6 +66,8 @@ class NewTurn:
     if_busy: IfBusy
     body_hash: str
     idempotency_key: str | None
+    trace_id: str | None = None
+    """The caller's trace, if they have one; none: the turn gets its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +242,7 @@ class Turns:
             agent=agent.slug,
             model=new.model or agent.model,
             locale=new.locale,
-            trace_id=new_trace_id(),
+            trace_id=new.trace_id or new_trace_id(),
             topology=agent.topology,
         )
         started = turn.begin(RunId(new_id("run")), event, at=at)
@@ -307,7 +309,7 @@ class Turns:
 
     async def _drop(self, paused: TurnRecord) -> None:
         try:
-            await self.store.close_paused(paused.turn_id, await self._ending_of(paused))
+            await self.supervisor.drop(paused.turn_id, await self._ending_of(paused))
         except Conflict:  # it went on or ended meanwhile
             await self.supervisor.cancel(paused.turn_id)
 

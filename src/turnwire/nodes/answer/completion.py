@@ -16,7 +16,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 
 from turnwire.events import Usage
+from turnwire.graph.calls import asking
 from turnwire.graph.thoughts import thoughts
+from turnwire.probe import Answered, model_call
 
 _CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length"})
 _REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
@@ -49,33 +51,53 @@ async def complete(
         think: called with each piece of reasoning.
         clock: seconds that only grow.
     """
-    began = clock()
-    tokens_in = tokens_out = 0
-    finish: Literal["stop", "length"] = "stop"
-    async with aclosing(_stream(model, list(messages))) as chunks:
-        async for chunk in chunks:
-            message = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk
-            content = cast("str | list[Any]", message.content)
-            if content:
-                say(content if isinstance(content, str) else str(message.text))
-            if message.additional_kwargs or not isinstance(content, str):
-                for thought in thoughts(message):
-                    think(thought)
-            usage = message.usage_metadata if isinstance(message, AIMessage) else None
-            if usage:
-                tokens_in += usage["input_tokens"]
-                tokens_out += usage["output_tokens"]
-            if _is_cut(chunk, message):
-                finish = "length"
+    began, taken = clock(), _Taken()
+    with model_call(asking(model, messages)) as call:
+        async with aclosing(_stream(model, list(messages))) as chunks:
+            async for chunk in chunks:
+                call.first_chunk()
+                message = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk
+                content = cast("str | list[Any]", message.content)
+                if content:
+                    text = content if isinstance(content, str) else str(message.text)
+                    say(text)
+                    if call.keeps_words:
+                        call.said(text)
+                if message.additional_kwargs or not isinstance(content, str):
+                    for thought in thoughts(message):
+                        think(thought)
+                taken.count(chunk, message)
+        reported = taken.usage if taken.usage.total_tokens else None
+        call.ended(Answered(usage=reported, finish=taken.finish))
     return Completion(
-        finish=finish,
-        usage=Usage(
-            prompt_tokens=tokens_in,
-            completion_tokens=tokens_out,
-            total_tokens=tokens_in + tokens_out,
-        ),
+        finish=taken.finish,
+        usage=taken.usage,
         latency_ms=round((clock() - began) * 1000),
     )
+
+
+class _Taken:
+    """What the chunks say of the call so far."""
+
+    def __init__(self) -> None:
+        self.finish: Literal["stop", "length"] = "stop"
+        self._tokens_in = self._tokens_out = 0
+
+    def count(self, chunk: ChatGenerationChunk | BaseMessage, message: BaseMessage) -> None:
+        usage = message.usage_metadata if isinstance(message, AIMessage) else None
+        if usage:
+            self._tokens_in += usage["input_tokens"]
+            self._tokens_out += usage["output_tokens"]
+        if _is_cut(chunk, message):
+            self.finish = "length"
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(
+            prompt_tokens=self._tokens_in,
+            completion_tokens=self._tokens_out,
+            total_tokens=self._tokens_in + self._tokens_out,
+        )
 
 
 def _stream(

@@ -1,0 +1,1 @@
+"""What operators read: log lines, metrics and spans, without anybody's words."""

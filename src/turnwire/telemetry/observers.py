@@ -1,0 +1,42 @@
+"""Several observers as one, none of which can break a turn."""
+
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from turnwire.engine.observer import Earlier, Observer
+from turnwire.events import Envelope
+from turnwire.telemetry.logs import where
+from turnwire.work import Work
+
+_LOG: Final = logging.getLogger("turnwire.telemetry")
+
+
+class Observers:
+    """Passes everything on to each; a fault of one is logged and costs nobody else anything."""
+
+    def __init__(self, *each: Observer) -> None:
+        self._each = each
+
+    def heard(self, envelopes: Sequence[Envelope], *, earlier: Earlier | None = None) -> None:
+        """See :class:`turnwire.engine.observer.Observer`."""
+        for observer in self._each:
+            try:
+                observer.heard(envelopes, earlier=earlier)
+            except Exception as error:  # a fault in what is only told about a turn
+                extra = {"where": where(error)}
+                _LOG.error("not measured: %s", type(error).__name__, extra=extra)
+
+    @contextmanager
+    def running(self, work: Work, /) -> Generator[None]:
+        """See :class:`turnwire.engine.observer.Observer`."""
+        with ExitStack() as stack:
+            for observer in self._each:
+                stack.enter_context(observer.running(work))
+            yield
+
+    def unstored(self) -> None:
+        """See :class:`turnwire.engine.observer.Observer`."""
+        for observer in self._each:
+            observer.unstored()
