@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.privacy import Privacy
 from turnwire.agents.guarded.state import GuardedState, split_new
+from turnwire.errors import SetupError
 from turnwire.events import Cost, GuardrailDecided, GuardrailDecision, Usage
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import speaker
@@ -17,10 +18,15 @@ from turnwire.graph.followups import leaned_on
 from turnwire.ids import new_trace_id
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import from_state
+from turnwire.nodes.guardrails.evidence import Screen
+from turnwire.nodes.guardrails.examples import Examples
+from turnwire.nodes.guardrails.judge import Judge
 from turnwire.nodes.guardrails.post import check_answer
 from turnwire.nodes.guardrails.pre import Verdict, examine
 from turnwire.nodes.guardrails.review import assess_review_need
+from turnwire.nodes.guardrails.scope import Scope
 
+Search: TypeAlias = Callable[[GuardedState], Awaitable[GuardedState]]
 Node: TypeAlias = Callable[[GuardedState, Runtime[TurnContext]], Awaitable[GuardedState]]
 
 ANSWERED: Final = frozenset({"stop", "length", "insufficient_evidence"})
@@ -74,27 +80,52 @@ def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> 
 
 def guardrail_pre(parts: GuardedParts) -> Node:
     """Return a node that examines every new message and carries the verdict on the state."""
+    scope = _scope(parts)
 
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         earlier, new = split_new(state.get("messages", []))
         sent = _sent_along(earlier, context_of(runtime))
         # In a thread: a long hostile text takes a while, and others are waiting.
         verdict = await asyncio.to_thread(_examined, parts, state, earlier, sent, new)
-        proceeds = verdict.outcome == "proceed"
-        searches = proceeds and parts.retriever is not None and verdict.fixed_text is None
         question = "\n\n".join(verdict.messages[len(sent) :])
-        before = (
-            await asyncio.to_thread(_leaned_on, parts, state, earlier, question) if searches else ()
-        )
+        query = question
+        if scope.concerns(verdict) or _searches(parts, verdict):
+            before = await asyncio.to_thread(_leaned_on, parts, state, earlier, question)
+            query = "\n\n".join([*before, question])
+        verdict = await scope.hold(verdict, query, locale=_locale(parts, state))
+        searches = _searches(parts, verdict)
         return {
             "verdict": _plain(verdict),
             "question": question,
-            "query": "\n\n".join([*before, question]),
+            "query": query,
             "route": "retrieve_context" if searches else "generate_response",
             "guardrail_decisions": _noted(state, verdict.decisions),
         }
 
     return guardrail_pre
+
+
+def _scope(parts: GuardedParts) -> Scope:
+    rules = parts.policy.scope
+    if rules.examples and parts.encoder is None:
+        raise SetupError(
+            f"The policy '{parts.policy.name}' has scope.examples, which need an encoder: give the "
+            "agent one, or take them out."
+        )
+    return Scope(
+        policy=parts.policy,
+        examples=Examples(rules, parts.encoder) if rules.examples and parts.encoder else None,
+        judge=Judge(parts.judge, parts.policy) if parts.judge else None,
+    )
+
+
+def _searches(parts: GuardedParts, verdict: Verdict) -> bool:
+    proceeds = verdict.outcome == "proceed" and verdict.fixed_text is None
+    return proceeds and parts.retriever is not None
+
+
+def _locale(parts: GuardedParts, state: GuardedState) -> str:
+    return state.get("locale", parts.policy.default_locale)
 
 
 def _examined(
@@ -109,7 +140,7 @@ def _examined(
     return examine(
         [str(each.text) for each in (*sent, *new)],
         policy=parts.policy,
-        locale=state.get("locale", parts.policy.default_locale),
+        locale=_locale(parts, state),
         mapping=privacy.mapping,
         earlier=len(sent),
     )
@@ -123,9 +154,9 @@ def _leaned_on(
     None that was refused or escalated in its time, for such a one is never embedded.
     """
     asked = [str(each.text) for each in earlier if isinstance(each, HumanMessage)]
-    locale = state.get("locale", parts.policy.default_locale)
     verdicts = [
-        examine([each], policy=parts.policy, locale=locale) for each in leaned_on(asked, question)
+        examine([each], policy=parts.policy, locale=_locale(parts, state))
+        for each in leaned_on(asked, question)
     ]
     return [text for each in verdicts if each.outcome == "proceed" for text in each.messages]
 
@@ -134,6 +165,32 @@ def route(state: GuardedState) -> Literal["retrieve_context", "generate_response
     """Return the node after ``guardrail_pre``: rejected input is never embedded."""
     found = state.get("route") == "retrieve_context"
     return "retrieve_context" if found else "generate_response"
+
+
+def screened(parts: GuardedParts, search: Search) -> Search:
+    """Return the node ``search`` with a look at what it found: passages may hold instructions.
+
+    They are noted, and shown to the model as data or left out, as the policy says.
+    """
+
+    screen = Screen(parts.policy)
+
+    async def retrieve_context(state: GuardedState) -> GuardedState:
+        found = await search(state)
+        passages = found.get("evidence", [])
+        shown = [f"{each.passage.title}\n{each.text}" for each in from_state(passages)]
+        screening = await asyncio.to_thread(screen.look, shown)
+        if screening is None:
+            return found
+        kept = [
+            each
+            for each, trips in zip(passages, screening.trips, strict=True)
+            if not (trips and parts.policy.evidence.injection == "drop")
+        ]
+        noted = _noted(state, (screening.decision,))
+        return {**found, "evidence": kept, "guardrail_decisions": noted}
+
+    return retrieve_context
 
 
 def needs_review(parts: GuardedParts) -> Callable[[GuardedState], Sequence[str]]:
@@ -174,7 +231,7 @@ def _checked(parts: GuardedParts, state: GuardedState) -> Sequence[GuardrailDeci
         evidence=len(evidence),
         invented=find_citations(draft, evidence).invented,
         policy=parts.policy,
-        locale=state.get("locale", parts.policy.default_locale),
+        locale=_locale(parts, state),
     )
 
 
