@@ -22,7 +22,7 @@ from turnwire.settings import Settings, read
 from turnwire.telemetry import log_to_stderr
 
 
-def serve(
+def serve(  # noqa: PLR0913 - each is an option
     host: Annotated[
         str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")
     ] = None,
@@ -32,6 +32,10 @@ def serve(
     agent: Annotated[
         str | None, typer.Option(help="Serve this graph: package.module:graph.")
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="The guardrails: health, insurance, docs, or a policy's file."),
+    ] = None,
     log_level: Annotated[
         Literal["error", "warning", "info", "debug"], typer.Option(help="What is logged.")
     ] = "info",
@@ -40,7 +44,7 @@ def serve(
 
     Example: turnwire serve --docs ./handbook --port 8080
     """
-    settings = read(host=host, port=port, data_dir=data_dir, docs=docs, agent=agent)
+    settings = read(host=host, port=port, data_dir=data_dir, docs=docs, agent=agent, policy=policy)
     log_to_stderr(log_level)
     with alone_in(settings.data_dir):
         pass  # said before anything is read; the application holds it while it runs

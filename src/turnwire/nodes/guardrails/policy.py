@@ -106,6 +106,11 @@ class Policy(Strict):
                 return by_name[candidate]
         return self.default_locale
 
+    @property
+    def rule_count(self) -> int:
+        """How many rules it has, for messages and for answers."""
+        return sum(1 for _ in self._rules())
+
     def knows(self, word: str) -> bool:
         """Whether a rule for messages looks for the canonical ``word``."""
         return any(each.knows(word) for each in self._message_books)
