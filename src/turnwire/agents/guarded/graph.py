@@ -18,9 +18,9 @@ from turnwire.agents.guarded.guards import (
     intake,
     needs_review,
     route,
-    screened,
 )
 from turnwire.agents.guarded.parts import GuardedParts
+from turnwire.agents.guarded.screening import screened
 from turnwire.agents.guarded.state import GuardedState
 from turnwire.events import TopologyFlags
 from turnwire.graph.context import TurnContext

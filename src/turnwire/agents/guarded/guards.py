@@ -9,24 +9,18 @@ from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.privacy import Privacy
+from turnwire.agents.guarded.screening import noted, scope_of
 from turnwire.agents.guarded.state import GuardedState, split_new
-from turnwire.errors import SetupError
-from turnwire.events import Cost, GuardrailDecided, GuardrailDecision, Usage
+from turnwire.events import Cost, GuardrailDecision, Usage
 from turnwire.graph.context import TurnContext
-from turnwire.graph.emit import speaker
 from turnwire.graph.followups import leaned_on
 from turnwire.ids import new_trace_id
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import from_state
-from turnwire.nodes.guardrails.evidence import Screen
-from turnwire.nodes.guardrails.examples import Examples
-from turnwire.nodes.guardrails.judge import Judge
 from turnwire.nodes.guardrails.post import check_answer
 from turnwire.nodes.guardrails.pre import Verdict, examine
 from turnwire.nodes.guardrails.review import assess_review_need
-from turnwire.nodes.guardrails.scope import Scope
 
-Search: TypeAlias = Callable[[GuardedState], Awaitable[GuardedState]]
 Node: TypeAlias = Callable[[GuardedState, Runtime[TurnContext]], Awaitable[GuardedState]]
 
 ANSWERED: Final = frozenset({"stop", "length", "insufficient_evidence"})
@@ -80,7 +74,7 @@ def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> 
 
 def guardrail_pre(parts: GuardedParts) -> Node:
     """Return a node that examines every new message and carries the verdict on the state."""
-    scope = _scope(parts)
+    scope = scope_of(parts)
 
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         earlier, new = split_new(state.get("messages", []))
@@ -99,24 +93,10 @@ def guardrail_pre(parts: GuardedParts) -> Node:
             "question": question,
             "query": query,
             "route": "retrieve_context" if searches else "generate_response",
-            "guardrail_decisions": _noted(state, verdict.decisions),
+            "guardrail_decisions": noted(state, verdict.decisions),
         }
 
     return guardrail_pre
-
-
-def _scope(parts: GuardedParts) -> Scope:
-    rules = parts.policy.scope
-    if rules.examples and parts.encoder is None:
-        raise SetupError(
-            f"The policy '{parts.policy.name}' has scope.examples, which need an encoder: give the "
-            "agent one, or take them out."
-        )
-    return Scope(
-        policy=parts.policy,
-        examples=Examples(rules, parts.encoder) if rules.examples and parts.encoder else None,
-        judge=Judge(parts.judge, parts.policy) if parts.judge else None,
-    )
 
 
 def _searches(parts: GuardedParts, verdict: Verdict) -> bool:
@@ -167,32 +147,6 @@ def route(state: GuardedState) -> Literal["retrieve_context", "generate_response
     return "retrieve_context" if found else "generate_response"
 
 
-def screened(parts: GuardedParts, search: Search) -> Search:
-    """Return the node ``search`` with a look at what it found: passages may hold instructions.
-
-    They are noted, and shown to the model as data or left out, as the policy says.
-    """
-
-    screen = Screen(parts.policy)
-
-    async def retrieve_context(state: GuardedState) -> GuardedState:
-        found = await search(state)
-        passages = found.get("evidence", [])
-        shown = [f"{each.passage.title}\n{each.text}" for each in from_state(passages)]
-        screening = await asyncio.to_thread(screen.look, shown)
-        if screening is None:
-            return found
-        kept = [
-            each
-            for each, trips in zip(passages, screening.trips, strict=True)
-            if not (trips and parts.policy.evidence.injection == "drop")
-        ]
-        noted = _noted(state, (screening.decision,))
-        return {**found, "evidence": kept, "guardrail_decisions": noted}
-
-    return retrieve_context
-
-
 def needs_review(parts: GuardedParts) -> Callable[[GuardedState], Sequence[str]]:
     """Return a function from the state to the reasons why a person has to see the draft."""
 
@@ -217,7 +171,7 @@ def guardrail_post(parts: GuardedParts) -> Node:
         if not answered or state.get("verdict", {}).get("fixed_text"):
             return {}
         decisions = await asyncio.to_thread(_checked, parts, state)
-        return {"guardrail_decisions": _noted(state, decisions)}
+        return {"guardrail_decisions": noted(state, decisions)}
 
     return guardrail_post
 
@@ -254,14 +208,3 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "fixed_text": verdict.fixed_text,
         "review_reasons": list(verdict.review_reasons),
     }
-
-
-def _noted(state: GuardedState, decisions: Sequence[GuardrailDecision]) -> list[dict[str, Any]]:
-    """Say the decisions, and return all of the turn's so far."""
-    said = speaker()
-    for each in decisions:
-        said.emit(GuardrailDecided(decision=each))
-    return [
-        *state.get("guardrail_decisions", []),
-        *(each.model_dump(mode="json") for each in decisions),
-    ]

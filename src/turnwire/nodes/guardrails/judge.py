@@ -8,9 +8,10 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -70,20 +71,33 @@ class Judge:
         fence = self.fresh()
         try:
             async with asyncio.timeout(self.policy.scope.judge.seconds):
-                said = await self.model.ainvoke(
-                    self._prompt(question, locale, fence), config={"tags": [TAG_NOSTREAM]}
-                )
+                reply = await self._reply(self._prompt(question, locale, fence))
         except TimeoutError:
             _LOG.error("the judge was too slow")
             return "judge_timeout"
         except Exception as error:  # the policy says what follows; the turn does not break
             _LOG.error("the judge failed: %s", type(error).__name__)
             return "judge_unavailable"
-        return _read(str(said.text), fence)
+        return _read(reply, fence)
+
+    async def _reply(self, prompt: list[BaseMessage]) -> str:
+        """Return what the model says, or so much of it that it can be no verdict."""
+        reply = ""
+        said = cast(
+            "AsyncGenerator[BaseMessage, None]",
+            self.model.astream(prompt, config={"tags": [TAG_NOSTREAM]}),
+        )
+        async with aclosing(said) as chunks:
+            async for chunk in chunks:
+                reply += str(chunk.text)
+                if len(reply) > _LONGEST_REPLY:
+                    break
+        return reply
 
     def _prompt(self, question: str, locale: str, fence: str) -> list[BaseMessage]:
         scope = self.policy.scope
-        samples = [f"- {' '.join(each.split())}" for each in spoken(scope.examples)][:_EXAMPLES]
+        known = scope.examples.get(self.policy.locale(locale)) or tuple(spoken(scope.examples))
+        samples = [f"- {' '.join(each.split())}" for each in known[:_EXAMPLES]]
         task = _TASK.format(
             purpose=" ".join((scope.purpose or self.policy.text("persona", locale)).split()),
             examples="\n".join(["Messages that are in scope:", *samples, ""]) if samples else "",
@@ -95,9 +109,11 @@ class Judge:
 
 def _read(reply: str, fence: str) -> Opinion | Failure:
     """Return the verdict in ``reply``, which is the whole of it or does not count."""
-    wrapped = _FENCED.fullmatch(reply[: _LONGEST_REPLY + 1])
+    if len(reply) > _LONGEST_REPLY:
+        return "judge_unreadable"
+    wrapped = _FENCED.fullmatch(reply)
     try:
-        read = _Reply.model_validate_json(wrapped[1] if wrapped else reply[: _LONGEST_REPLY + 1])
+        read = _Reply.model_validate_json(wrapped[1] if wrapped else reply)
     except ValidationError:
         return "judge_unreadable"
     return read.verdict if read.message == fence else "judge_unreadable"

@@ -85,12 +85,7 @@ class _Examination:
 
     def validate(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        limits = self._policy.limits
-        fault = find_fault(
-            self._messages,
-            max_characters=limits.max_characters,
-            max_total_characters=limits.max_total_characters,
-        )
+        fault = find_fault(self._messages, self._policy.limits)
         if fault is None:
             return self._noted(verdict, "input_validation", "pass", None, started)
         verdict = self._noted(verdict, "input_validation", "refuse", fault, started)
