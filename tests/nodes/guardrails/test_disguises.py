@@ -46,6 +46,7 @@ DISGUISES = {
     "base64 with dirt in it": [base64.b64encode(b"I have chest pain \xff now").decode()],
     "base64 of invisible tricks": [base64.b64encode("che\u200bst pain".encode()).decode()],
     "base64 of UTF-16": [base64.b64encode("I have chest pain".encode("utf-16-le")).decode()],
+    "base64 under a long word": ["question\n" + base64.b64encode(b"I have chest pain").decode()],
     "base64 in groups": [grouped(base64.b64encode(b"I have chest pain").decode())],
     "base64 in base64": [base64.b64encode(base64.b64encode(b"I have chest pain")).decode()],
     "base64 split over two messages": [
@@ -104,7 +105,7 @@ FAIR = {
     "a comment in HTML": "<!-- my notes --> What is a vitamin?",
     "percentages": "Is 5%20 or 10% fat better?",
     "a Windows path": "C:\\users\\x1\\u0041bc",
-    "numbers": "12 34 56 78 90 12, 2024-01-02, 0x1F",
+    "numbers": "1 22 333 4444, 2024-01-02, 0x1F",
     "long words": "electroencephalographically otorhinolaryngological",
     "a UUID": "What is 123e4567-e89b-12d3-a456-426614174000?",
     "a token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",

@@ -21,8 +21,10 @@ _LEGIBLE: Final = 0.9
 
 # Possessive where a run could be given back: nothing is tried twice.
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_\-]{8,}+(?:\s{1,2}[A-Za-z0-9+/_\-]{8,}+)*+={0,2}")
-_BASE64_GROUPS: Final = re.compile(r"[A-Za-z0-9+/_\-]{4}(?: [A-Za-z0-9+/_\-]{4}){2,}+={0,2}")
-_BREAKS: Final = re.compile(r"\s+")
+_BASE64_GROUPS: Final = re.compile(
+    r"[A-Za-z0-9+/_\-]{4}(?: [A-Za-z0-9+/_\-]{4}){2,}+(?: [A-Za-z0-9+/_\-]{2,3})?={0,2}"
+)
+_BREAK: Final = re.compile(r"(\s+)")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _HEX: Final = re.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ ,:;\-]?){6,}+")
 _NOT_HEX: Final = re.compile(r"0x|\\x|[ ,:;\-]")
@@ -41,11 +43,13 @@ _TURNED: Final = re.compile("\u202e([^\u202a-\u202e\u2066-\u2069\n]*+)")
 def forms(text: str) -> Iterator[str]:
     """Yield ``text`` and the texts that are hidden in it, each once."""
     seen = {text: None}
+    latest = [text]
     for _ in range(_DEEPEST):
-        found = [form for each in seen for form in _shown(each) if form not in seen]
-        if not found:
+        found = dict.fromkeys(form for each in latest for form in _shown(each))
+        latest = [form for form in found if form not in seen]
+        if not latest:
             break
-        seen |= dict.fromkeys(found)
+        seen |= dict.fromkeys(latest)
     yield from seen
 
 
@@ -68,7 +72,7 @@ def _undo_selectors(text: str) -> str:
             code - 0xFE00 if (code := ord(each)) < 0xE0100 else code - 0xE0100 + 16
             for each in found[0]
         )
-        return _spelt(data) or found[0]
+        return _apart(data) or found[0]
 
     return _SELECTORS.sub(shown, text)
 
@@ -104,14 +108,24 @@ def _undo_hex(text: str) -> str:
 
 
 def _undo_base64(text: str) -> str:
-    """Return ``text`` with each run of base64 that holds text replaced by it (RFC 4648)."""
+    """Return ``text`` with each run of base64 that holds text replaced by it (RFC 4648).
+
+    A run that makes no sense as a whole may be several: encoded lines, and long words by them.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        whole = _decoded(found[0])
+        if whole is not None:
+            return whole
+        return "".join(_decoded(each) or each for each in _BREAK.split(found[0]))
+
     for form in (_BASE64, _BASE64_GROUPS):
-        text = form.sub(lambda found: _decoded(found[0]) or found[0], text)
+        text = form.sub(shown, text)
     return text
 
 
 def _decoded(run: str) -> str | None:
-    compact = _BREAKS.sub("", run).rstrip("=").translate(_URL_SAFE)
+    compact = "".join(run.split()).rstrip("=").translate(_URL_SAFE)
     whole = compact[: len(compact) - (len(compact) % 4 == 1)]
     try:
         return _apart(base64.b64decode(whole + "=" * (-len(whole) % 4)))
@@ -132,7 +146,7 @@ def _spelt(data: bytes) -> str | None:
         text = data.decode("utf-8", errors="replace")
     visible = "".join(without_invisible(text).split())
     legible = sum(each.isprintable() and each != "\ufffd" for each in visible)
-    return text if visible and legible >= _LEGIBLE * len(visible) else None
+    return text if legible >= _LEGIBLE * len(visible) else None
 
 
 def _without_comments(text: str) -> str:
