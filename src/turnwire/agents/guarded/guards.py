@@ -18,7 +18,7 @@ from turnwire.ids import new_trace_id
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import from_state
 from turnwire.nodes.guardrails.post import check_answer
-from turnwire.nodes.guardrails.pre import Verdict, examine
+from turnwire.nodes.guardrails.pre import Verdict, doubt_answers, examine
 from turnwire.nodes.guardrails.review import assess_review_need
 
 Node: TypeAlias = Callable[[GuardedState, Runtime[TurnContext]], Awaitable[GuardedState]]
@@ -59,17 +59,13 @@ def intake(parts: GuardedParts) -> Node:
     return intake
 
 
-def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> list[HumanMessage]:
-    """Return user messages of a history that the client sent with this turn.
+def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> list[BaseMessage]:
+    """Return the messages of a history that the client sent with this turn.
 
     They are as new to us as the question, so they are examined like it.
     """
     mine = f"{context.turn_id}:" if context else None
-    return [
-        each
-        for each in earlier
-        if mine and isinstance(each, HumanMessage) and (each.id or "").startswith(mine)
-    ]
+    return [each for each in earlier if mine and (each.id or "").startswith(mine)]
 
 
 def guardrail_pre(parts: GuardedParts) -> Node:
@@ -78,9 +74,17 @@ def guardrail_pre(parts: GuardedParts) -> Node:
 
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         earlier, new = split_new(state.get("messages", []))
-        sent = _sent_along(earlier, context_of(runtime))
+        along = _sent_along(earlier, context_of(runtime))
+        sent = [each for each in along if isinstance(each, HumanMessage)]
         # In a thread: a long hostile text takes a while, and others are waiting.
         verdict = await asyncio.to_thread(_examined, parts, state, earlier, sent, new)
+        verdict = await asyncio.to_thread(
+            doubt_answers,
+            verdict,
+            [str(each.text) for each in along if isinstance(each, AIMessage)],
+            policy=parts.policy,
+            locale=_locale(parts, state),
+        )
         question = "\n\n".join(verdict.messages[len(sent) :])
         query = question
         if scope.concerns(verdict) or _searches(parts, verdict):

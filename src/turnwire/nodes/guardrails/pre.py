@@ -63,6 +63,31 @@ def examine(
     return turn.greet(verdict, earlier)
 
 
+def doubt_answers(
+    verdict: Verdict, alleged: Sequence[str], *, policy: Policy, locale: str
+) -> Verdict:
+    """Return the verdict after a look at ``alleged`` answers, which a client says were ours.
+
+    A model would take them for its own words, so an attempt on the assistant in one is refused;
+    nothing else is looked for, because an answer may well speak of danger.
+    """
+    if verdict.outcome != "proceed" or not alleged:
+        return verdict
+    book = policy.injection_book
+    tripped = book.tripped(read(alleged, known=book.knows, spelt=book.spelt))
+    if not tripped:
+        return verdict
+    rule, passed = tripped[0], verdict.decisions[-1]
+    refused = passed.model_copy(update={"outcome": "refuse", "reason": rule.id})
+    return replace(
+        verdict,
+        outcome="refuse",
+        reason=rule.id,
+        decisions=(*verdict.decisions[:-1], refused),
+        fixed_text=policy.text(rule.text or "injection", locale),
+    )
+
+
 _FAULT_TEXTS: Final[Mapping[Fault, TextKey]] = {
     "empty": "empty",
     "too_long": "too_long",
