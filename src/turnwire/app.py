@@ -16,6 +16,7 @@ from typing import Any, Final
 import aiosqlite
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -34,9 +35,10 @@ from turnwire.graph.manifest import Manifest
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
 from turnwire.models.catalog import chat_model, model_name
+from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
 from turnwire.nodes.guardrails.pii import redact
-from turnwire.nodes.guardrails.policy import Policy, load_policy, shipped_policy
+from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.search import Found, Retriever
@@ -238,11 +240,17 @@ def _served(settings: Settings) -> Served:
     index = Index(settings.data_dir / INDEX)
     retriever = Retriever(index, encoder, RetrievalPolicy())
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
-    parts = [_parts(settings, corpus, retriever, quoting) for corpus in corpora(settings)]
+    parts = [_parts(settings, corpus, retriever, quoting, encoder) for corpus in corpora(settings)]
     return Served(tuple((build(each), manifest(each)) for each in parts), index)
 
 
-def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoting) -> GuardedParts:
+def _parts(
+    settings: Settings,
+    corpus: str,
+    retriever: Retriever,
+    quoting: Quoting,
+    encoder: EmbeddedEncoder,
+) -> GuardedParts:
     slug, title, about = _ABOUT[corpus]
     policy = _policy(settings, corpus)
     policy.warm()
@@ -259,6 +267,8 @@ def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoti
             model_name(each): chat_model(each, quoting=quoting) for each in settings.extra_models
         },
         retriever=_OneCorpus(retriever, corpus),
+        encoder=encoder,
+        judge=_judge(settings),
         hitl=settings.hitl,
         review_expires_in=settings.review_expires_seconds,
         slug=slug,
@@ -278,9 +288,20 @@ _ABOUT: Final = {
 }
 
 
+def _judge(settings: Settings) -> BaseChatModel | None:
+    spec = settings.judge_model
+    if spec is None:
+        return None
+    if spec == QUOTING:
+        raise SetupError("judge_model: 'quoting' can't judge; name a provider's model.")
+    if spec.partition(":")[0] != settings.model.partition(":")[0]:
+        return chat_model(spec)
+    return chat_model(spec, base_url=settings.model_base_url, api_key=settings.model_api_key)
+
+
 def _policy(settings: Settings, corpus: str) -> Policy:
     if settings.policy is not None:
-        return load_policy(settings.policy)
+        return find_policy(settings.policy)
     return shipped_policy("health" if corpus == "health" else "docs")
 
 

@@ -43,8 +43,8 @@ class Settings(BaseSettings):
     """A folder of your own documents to answer from, instead of the shipped leaflets."""
     agent: str | None = None
     """``package.module:graph``: serve this graph instead of the shipped agents."""
-    policy: Path | None = None
-    """The guardrail policy (YAML); none: the shipped one that fits the documents."""
+    policy: str | None = None
+    """The guardrail policy: ``health``, ``insurance``, ``docs`` or a file; none: what fits."""
 
     model: str = "quoting"
     """``quoting`` (offline), ``openai:NAME``, ``anthropic:NAME`` or any LangChain provider."""
@@ -52,6 +52,12 @@ class Settings(BaseSettings):
     """Another server that speaks the provider's protocol."""
     model_api_key: str | None = Field(default=None, repr=False)
     """The provider's key; none: the variable that the provider's own package reads."""
+
+    judge_model: str | None = None
+    """The model that says what is in scope where no rule does; named like ``model``.
+
+    It shares the base URL and the key of ``model`` where the provider is the same.
+    """
 
     extra_models: tuple[str, ...] = ()
     """More models that a request may choose by ``model``; each reads its key from its variable."""

@@ -22,7 +22,7 @@ from turnwire.cli.serving import serving_from
 from turnwire.errors import SetupError
 from turnwire.models.catalog import chat_model
 from turnwire.models.quoting import NAME as QUOTING
-from turnwire.nodes.guardrails.policy import load_policy, shipped_policy
+from turnwire.nodes.guardrails.policy import find_policy, shipped_policy
 from turnwire.settings import Settings, read
 
 _PYTHON: Final = (3, 11)
@@ -176,7 +176,7 @@ def _policy(settings: Settings) -> Check:
         return Check("policy", "ok", "not used: you serve a graph of your own")
     try:
         if settings.policy is not None:
-            found = f"{settings.policy} ({load_policy(settings.policy).name})"
+            found = f"{settings.policy} ({find_policy(settings.policy).name})"
         else:
             found = ", ".join(shipped_policy(each).name for each in ("health", "docs"))
             found = f"{found} (shipped)"

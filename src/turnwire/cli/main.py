@@ -1,10 +1,10 @@
-"""``turnwire``: serve, chat, ingest, keys, link, doctor."""
+"""``turnwire``: serve, chat, ingest, keys, link, doctor, policy."""
 
 import sys
 
 import typer
 
-from turnwire.cli import chat, doctor, ingest, keys, serve
+from turnwire.cli import chat, doctor, ingest, keys, policy, serve
 from turnwire.cli.output import STDERR
 from turnwire.errors import SetupError, TurnwireError
 
@@ -22,6 +22,7 @@ app.command("doctor")(doctor.doctor)
 app.command("ingest")(ingest.ingest)
 app.command("link")(keys.link_command)
 app.add_typer(keys.app, name="keys")
+app.add_typer(policy.app, name="policy")
 
 
 def main() -> None:

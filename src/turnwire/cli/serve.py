@@ -32,6 +32,10 @@ def serve(  # noqa: PLR0913 - one an option
     agent: Annotated[
         str | None, typer.Option(help="Serve this graph: package.module:graph.")
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="The guardrails: health, insurance, docs, or a policy's file."),
+    ] = None,
     log_level: Annotated[
         Literal["error", "warning", "info", "debug"], typer.Option(help="What is logged.")
     ] = "info",
@@ -44,7 +48,13 @@ def serve(  # noqa: PLR0913 - one an option
     Example: turnwire serve --docs ./handbook --port 8080
     """
     settings = read(
-        host=host, port=port, data_dir=data_dir, docs=docs, agent=agent, log_format=log_format
+        host=host,
+        port=port,
+        data_dir=data_dir,
+        docs=docs,
+        agent=agent,
+        policy=policy,
+        log_format=log_format,
     )
     log_to_stderr(
         log_level,

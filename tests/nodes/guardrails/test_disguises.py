@@ -2,17 +2,25 @@
 """A blocked phrase stays blocked in disguise; a fair text in any script passes unchanged."""
 
 import base64
+import html
 import random
+import time
 import unicodedata
 
 import pytest
 
 from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.guardrails.pre import examine
+from turnwire.nodes.guardrails.reading import read
 
 HEALTH = shipped_policy("health")
 PLAIN = "chest pain"
 FULL_WIDTH = "".join(chr(ord(each) + 0xFEE0) if each != " " else "\u3000" for each in PLAIN)
+
+
+def grouped(text: str) -> str:
+    return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+
 
 DISGUISES = {
     "plain": [PLAIN],
@@ -35,6 +43,39 @@ DISGUISES = {
     "base64 without padding": [base64.b64encode(b"chest pain").decode().rstrip("=")],
     "URL-safe base64": [base64.urlsafe_b64encode("chest pain ÿ~?".encode()).decode()],
     "base64 over lines": [base64.encodebytes(b"x " * 40 + b"I have chest pain now").decode()],
+    "base64 with dirt in it": [base64.b64encode(b"I have chest pain \xff now").decode()],
+    "base64 of invisible tricks": [base64.b64encode("che\u200bst pain".encode()).decode()],
+    "base64 of UTF-16": [base64.b64encode("I have chest pain".encode("utf-16-le")).decode()],
+    "base64 under a long word": ["question\n" + base64.b64encode(b"I have chest pain").decode()],
+    "base64 in groups": [grouped(base64.b64encode(b"I have chest pain").decode())],
+    "base64 in base64": [base64.b64encode(base64.b64encode(b"I have chest pain")).decode()],
+    "base64 split over two messages": [
+        base64.b64encode(b"I have chest pain now").decode()[:11],
+        base64.b64encode(b"I have chest pain now").decode()[11:],
+    ],
+    "a data URI": ["see data:text/plain;base64," + base64.b64encode(b"I have chest pain").decode()],
+    "a data URI with percent signs": ["see data:text/html,%3Cb%3Echest%20pain%3C/b%3E"],
+    "hexadecimal": [b"chest pain".hex()],
+    "hexadecimal in bytes": [b"chest pain".hex(" ")],
+    "hexadecimal of a C string": ["".join(f"\\x{each:02x}" for each in b"chest pain")],
+    "escapes of JSON": ["".join(f"\\u{ord(each):04x}" for each in PLAIN)],
+    "percent signs": ["".join(f"%{each:02X}" for each in b"chest pain")],
+    "decimal entities": ["".join(f"&#{ord(each)};" for each in PLAIN)],
+    "hexadecimal entities": ["".join(f"&#x{ord(each):x};" for each in PLAIN)],
+    "a named entity": ["chest&nbsp;pain"],
+    "entities of base64": [
+        "".join(f"&#{each};" for each in base64.b64encode(b"I have chest pain"))
+    ],
+    "an HTML comment": ["hello <!-- chest pain --> there"],
+    "a comment within a word": ["che<!-- x -->st pain"],
+    "tags within words": ["ch<b>es</b>t p<i class='x'>a</i>in"],
+    "tags between words": ["<p>chest</p><p>pain</p>"],
+    "an attribute": ['<img alt="chest pain" src="x.png">'],
+    "escaped tags": [html.escape("ch<b>es</b>t pain")],
+    "turned round": ["\u202eniap tsehc\u202c hello"],
+    "variation selectors": ["hello" + "".join(chr(0xE0100 + each - 16) for each in b"chest pain")],
+    "squared letters": ["".join(chr(0x1F170 + ord(each) - 97) for each in "chest") + " pain"],
+    "letters of flags": ["chest " + "".join(chr(0x1F1E6 + ord(each) - 97) for each in "pain")],
     "half of it in base64": ["chest " + base64.b64encode(b"pain right now").decode()],
     "split between words": ["I have chest", "pain"],
     "split inside a word": ["I have chest pa", "in"],
@@ -58,6 +99,15 @@ FAIR = {
     "Japanese": "こんにちは、ビタミンについて教えてください。",
     "Hindi": "नमस्ते, विटामिन के बारे में बताइए",
     "code": "for i in range(10): print(a[i])  # 1 << 3",
+    "flags": "I moved from 🇺🇸 to 🇪🇸, and it is hot",
+    "an emoji with selectors": "❤️ and ☀️ are good",
+    "HTML": "<p>What is a <b>vitamin</b>? 3 < 4 &amp; 5 > 2</p>",
+    "a comment in HTML": "<!-- my notes --> What is a vitamin?",
+    "percentages": "Is 5%20 or 10% fat better?",
+    "a Windows path": "C:\\users\\x1\\u0041bc",
+    "numbers": "1 22 333 4444, 2024-01-02, 0x1F",
+    "long words": "electroencephalographically otorhinolaryngological",
+    "a UUID": "What is 123e4567-e89b-12d3-a456-426614174000?",
     "a token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
 }
 
@@ -117,6 +167,50 @@ def test_eight_thousand_characters_of_anything_are_judged(unit: str):
     verdict = examine([text] * 4, policy=HEALTH, locale="en")
 
     assert verdict.decisions[0].check == "input_validation"
+
+
+HOSTILE_UNITS = [
+    "chest ",
+    "A1b2",
+    "AAAA ",
+    "AAAAAAAA\n",
+    "41 ",
+    "\\x41",
+    "%41",
+    "&#65;",
+    "&",
+    "&#",
+    "<",
+    "<!--",
+    "<!-- -->",
+    "<a ",
+    "\u202eab",
+    "\u202e",
+    "\U000e0141",
+    "\U000e0041",
+    "\u0301\u0316",
+    "c h e s t ",
+    "-_",
+    "=",
+    "chest\u200bpain\u200b",
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE_UNITS)
+def test_the_time_to_read_grows_no_faster_than_the_text(unit: str):
+    def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+
+        def once() -> float:
+            began = time.thread_time()
+            words = read((text,), known=HEALTH.knows, spelt=HEALTH.spelt)
+            HEALTH.escalation_book.tripped(words)
+            return time.thread_time() - began
+
+        return min(once() for _ in range(2))
+
+    # Four times the text: four times the time if linear, sixteen times if quadratic.
+    assert seconds(20_000) < 9 * seconds(5_000) + 0.02
 
 
 def test_two_hundred_thousand_characters_are_too_long_before_any_rule_reads_them():

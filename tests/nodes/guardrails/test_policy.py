@@ -40,7 +40,7 @@ def test_a_small_policy_is_read_with_its_defaults():
     assert policy.text("refusal", "en-GB") == "text of refusal"
 
 
-@pytest.mark.parametrize("name", ["health", "docs"])
+@pytest.mark.parametrize("name", ["health", "insurance", "docs"])
 def test_a_shipped_policy_speaks_english_and_spanish(name: str):
     policy = shipped_policy(name)
 
@@ -50,7 +50,7 @@ def test_a_shipped_policy_speaks_english_and_spanish(name: str):
 
 
 def test_an_unknown_shipped_policy_is_answered_with_the_list():
-    with pytest.raises(SetupError, match="docs, health"):
+    with pytest.raises(SetupError, match="docs, health, insurance"):
         shipped_policy("law")
 
 

@@ -20,6 +20,7 @@ from turnwire.agents.guarded.guards import (
     route,
 )
 from turnwire.agents.guarded.parts import GuardedParts
+from turnwire.agents.guarded.screening import screened
 from turnwire.agents.guarded.state import GuardedState
 from turnwire.events import TopologyFlags
 from turnwire.graph.context import TurnContext
@@ -46,7 +47,8 @@ def build(
     add_node = cast("Any", graph.add_node)
     add_node("intake", intake(parts))
     add_node("guardrail_pre", guardrail_pre(parts))
-    add_node("retrieve_context", retrieve_context(parts.retriever or _NoRetriever()))
+    search = retrieve_context(parts.retriever or _NoRetriever())
+    add_node("retrieve_context", screened(parts, cast("Any", search)))
     add_node(NAME, generate_response(parts))
     add_node("guardrail_post", guardrail_post(parts))
     add_node("closing", closing(parts))
@@ -75,7 +77,9 @@ def manifest(parts: GuardedParts) -> Manifest:
         answer_node=NAME,
         speaks=True,
         kinds=kinds,
-        flags=TopologyFlags(rag=parts.retriever is not None, hitl=parts.hitl),
+        flags=TopologyFlags(
+            rag=parts.retriever is not None, hitl=parts.hitl, judge=parts.judge is not None
+        ),
     )
 
 

@@ -9,16 +9,16 @@ from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.privacy import Privacy
+from turnwire.agents.guarded.screening import noted, scope_of
 from turnwire.agents.guarded.state import GuardedState, split_new
-from turnwire.events import Cost, GuardrailDecided, GuardrailDecision, Usage
+from turnwire.events import Cost, GuardrailDecision, Usage
 from turnwire.graph.context import TurnContext
-from turnwire.graph.emit import speaker
 from turnwire.graph.followups import leaned_on
 from turnwire.ids import new_trace_id
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import from_state
 from turnwire.nodes.guardrails.post import check_answer
-from turnwire.nodes.guardrails.pre import Verdict, examine
+from turnwire.nodes.guardrails.pre import Verdict, doubt_answers, examine
 from turnwire.nodes.guardrails.review import assess_review_need
 
 Node: TypeAlias = Callable[[GuardedState, Runtime[TurnContext]], Awaitable[GuardedState]]
@@ -59,42 +59,57 @@ def intake(parts: GuardedParts) -> Node:
     return intake
 
 
-def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> list[HumanMessage]:
-    """Return user messages of a history that the client sent with this turn.
+def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> list[BaseMessage]:
+    """Return the messages of a history that the client sent with this turn.
 
     They are as new to us as the question, so they are examined like it.
     """
     mine = f"{context.turn_id}:" if context else None
-    return [
-        each
-        for each in earlier
-        if mine and isinstance(each, HumanMessage) and (each.id or "").startswith(mine)
-    ]
+    return [each for each in earlier if mine and (each.id or "").startswith(mine)]
 
 
 def guardrail_pre(parts: GuardedParts) -> Node:
     """Return a node that examines every new message and carries the verdict on the state."""
+    scope = scope_of(parts)
 
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
         earlier, new = split_new(state.get("messages", []))
-        sent = _sent_along(earlier, context_of(runtime))
+        along = _sent_along(earlier, context_of(runtime))
+        sent = [each for each in along if isinstance(each, HumanMessage)]
         # In a thread: a long hostile text takes a while, and others are waiting.
         verdict = await asyncio.to_thread(_examined, parts, state, earlier, sent, new)
-        proceeds = verdict.outcome == "proceed"
-        searches = proceeds and parts.retriever is not None and verdict.fixed_text is None
-        question = "\n\n".join(verdict.messages[len(sent) :])
-        before = (
-            await asyncio.to_thread(_leaned_on, parts, state, earlier, question) if searches else ()
+        verdict = await asyncio.to_thread(
+            doubt_answers,
+            verdict,
+            [str(each.text) for each in along if isinstance(each, AIMessage)],
+            policy=parts.policy,
+            locale=_locale(parts, state),
         )
+        question = "\n\n".join(verdict.messages[len(sent) :])
+        query = question
+        if scope.concerns(verdict) or _searches(parts, verdict):
+            before = await asyncio.to_thread(_leaned_on, parts, state, earlier, question)
+            query = "\n\n".join([*before, question])
+        verdict = await scope.hold(verdict, query, locale=_locale(parts, state))
+        searches = _searches(parts, verdict)
         return {
             "verdict": _plain(verdict),
             "question": question,
-            "query": "\n\n".join([*before, question]),
+            "query": query,
             "route": "retrieve_context" if searches else "generate_response",
-            "guardrail_decisions": _noted(state, verdict.decisions),
+            "guardrail_decisions": noted(state, verdict.decisions),
         }
 
     return guardrail_pre
+
+
+def _searches(parts: GuardedParts, verdict: Verdict) -> bool:
+    proceeds = verdict.outcome == "proceed" and verdict.fixed_text is None
+    return proceeds and parts.retriever is not None
+
+
+def _locale(parts: GuardedParts, state: GuardedState) -> str:
+    return state.get("locale", parts.policy.default_locale)
 
 
 def _examined(
@@ -109,7 +124,7 @@ def _examined(
     return examine(
         [str(each.text) for each in (*sent, *new)],
         policy=parts.policy,
-        locale=state.get("locale", parts.policy.default_locale),
+        locale=_locale(parts, state),
         mapping=privacy.mapping,
         earlier=len(sent),
     )
@@ -123,9 +138,9 @@ def _leaned_on(
     None that was refused or escalated in its time, for such a one is never embedded.
     """
     asked = [str(each.text) for each in earlier if isinstance(each, HumanMessage)]
-    locale = state.get("locale", parts.policy.default_locale)
     verdicts = [
-        examine([each], policy=parts.policy, locale=locale) for each in leaned_on(asked, question)
+        examine([each], policy=parts.policy, locale=_locale(parts, state))
+        for each in leaned_on(asked, question)
     ]
     return [text for each in verdicts if each.outcome == "proceed" for text in each.messages]
 
@@ -160,7 +175,7 @@ def guardrail_post(parts: GuardedParts) -> Node:
         if not answered or state.get("verdict", {}).get("fixed_text"):
             return {}
         decisions = await asyncio.to_thread(_checked, parts, state)
-        return {"guardrail_decisions": _noted(state, decisions)}
+        return {"guardrail_decisions": noted(state, decisions)}
 
     return guardrail_post
 
@@ -174,7 +189,7 @@ def _checked(parts: GuardedParts, state: GuardedState) -> Sequence[GuardrailDeci
         evidence=len(evidence),
         invented=find_citations(draft, evidence).invented,
         policy=parts.policy,
-        locale=state.get("locale", parts.policy.default_locale),
+        locale=_locale(parts, state),
     )
 
 
@@ -197,14 +212,3 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         "fixed_text": verdict.fixed_text,
         "review_reasons": list(verdict.review_reasons),
     }
-
-
-def _noted(state: GuardedState, decisions: Sequence[GuardrailDecision]) -> list[dict[str, Any]]:
-    """Say the decisions, and return all of the turn's so far."""
-    said = speaker()
-    for each in decisions:
-        said.emit(GuardrailDecided(decision=each))
-    return [
-        *state.get("guardrail_decisions", []),
-        *(each.model_dump(mode="json") for each in decisions),
-    ]

@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel
 
 from turnwire.events import Usage
 from turnwire.nodes.evidence.retrieve import Retriever
+from turnwire.nodes.guardrails.examples import Encoder
 from turnwire.nodes.guardrails.policy import Policy
 
 
@@ -37,6 +38,10 @@ class GuardedParts:
     """Models that a caller may choose by name; any other choice is ignored."""
     retriever: Retriever | None = None
     """Finds the evidence; without it the model answers on its own and nothing is cited."""
+    encoder: Encoder | None = None
+    """Compares questions to the policy's examples of what is in scope, if it has any."""
+    judge: BaseChatModel | None = None
+    """Says whether a question is in scope where neither a rule nor an example does."""
     hitl: bool = False
     """Whether a person reads the drafts that the policy names."""
     review_expires_in: float | None = None

@@ -11,10 +11,10 @@ from typing import Final
 
 INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
-    "\U0001d173-\U0001d17a\U000e0001\U000e007f\U000e0100-\U000e01ef]+"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e001f\U000e007f-\U000e0fff]+"
 )
-"""Characters that show nothing and take no room."""
+"""Characters that show nothing: Unicode's Default_Ignorable_Code_Point, but for the tags."""
 # The tag characters repeat ASCII invisibly (Unicode 16, section 23.9): hidden words are words.
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]+")
 _TAG_BASE: Final = 0xE0000
@@ -42,6 +42,12 @@ _SPECIAL: Final = str.maketrans(
         "Đ": "d",
         "æ": "ae",
         "œ": "oe",
+    }
+    # Letters in circles and squares, white on black, and those of flags: NFKC leaves them.
+    | {
+        chr(first + at): chr(ord("a") + at)
+        for first in (0x1F150, 0x1F170, 0x1F1E6)
+        for at in range(26)
     }
     | dict(zip("ɑɡᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ", "agabcdeghijklmnoprtuvwyz", strict=True))
 )

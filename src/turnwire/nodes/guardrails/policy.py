@@ -24,6 +24,7 @@ from turnwire.nodes.guardrails.rules import (
     Rulebook,
     Strict,
 )
+from turnwire.nodes.guardrails.sections import EvidenceRules, Limits, Locale, ScopeRules
 
 TextKey = Literal[
     "persona",
@@ -39,17 +40,7 @@ TextKey = Literal[
 ]
 REQUIRED_TEXTS: Final[tuple[TextKey, ...]] = get_args(TextKey)
 
-Locale: TypeAlias = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 FixedText: TypeAlias = Annotated[str, Field(min_length=1, pattern=r"\S")]
-
-
-class Limits(Strict):
-    """How much a member may send, in characters."""
-
-    max_characters: int = Field(default=8_000, ge=1, le=200_000)
-    """Of one message."""
-    max_total_characters: int = Field(default=32_000, ge=1, le=800_000)
-    """Of all new messages of one turn."""
 
 
 class PiiRules(Strict):
@@ -59,14 +50,6 @@ class PiiRules(Strict):
     kinds: tuple[PiiKind, ...] = DEFAULT_KINDS
     regions: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = DEFAULT_REGIONS
     """Countries whose phone numbers are known without their country code."""
-
-
-class ScopeRules(Strict):
-    """What this use is not for."""
-
-    out_of_scope: tuple[Rule, ...] = ()
-    in_scope: tuple[Phrase, ...] = ()
-    """A message with one of these stays in scope although an out-of-scope rule trips."""
 
 
 class Policy(Strict):
@@ -81,7 +64,10 @@ class Policy(Strict):
     """Phrases that several rules share by YAML anchors."""
     escalation: tuple[EscalationRule, ...] = ()
     injection: tuple[Rule, ...] = ()
+    refusals: tuple[Rule, ...] = ()
+    """What is refused although it is in scope, such as somebody else's records."""
     scope: ScopeRules = ScopeRules()
+    evidence: EvidenceRules = EvidenceRules()
     small_talk: Phrases = ()
     """A message of nothing but these gets the text ``greeting``, without a model."""
     persona_stability: tuple[Rule, ...] = ()
@@ -120,15 +106,19 @@ class Policy(Strict):
                 return by_name[candidate]
         return self.default_locale
 
+    @property
+    def rule_count(self) -> int:
+        """How many rules it has, for messages and for answers."""
+        return sum(1 for _ in self._rules())
+
     def knows(self, word: str) -> bool:
         """Whether a rule for messages looks for the canonical ``word``."""
-        books = (self.escalation_book, self.injection_book, self.scope_book)
-        return any(each.knows(word) for each in books)
+        return any(each.knows(word) for each in self._message_books)
 
     @cached_property
     def spelt(self) -> frozenset[str]:
         """The words that rules for messages look for, to read letters that stand apart."""
-        return self.escalation_book.spelt | self.injection_book.spelt | self.scope_book.spelt
+        return frozenset[str]().union(*(each.spelt for each in self._message_books))
 
     def warm(self) -> None:
         """Make every rule ready to read now, which takes a moment, and not in a member's turn."""
@@ -146,6 +136,11 @@ class Policy(Strict):
     def injection_book(self) -> Rulebook[Rule]:
         """The prompt-injection rules, ready to read."""
         return Rulebook(self.injection)
+
+    @cached_property
+    def refusal_book(self) -> Rulebook[Rule]:
+        """The rules for what is refused in any case, ready to read."""
+        return Rulebook(self.refusals)
 
     @cached_property
     def scope_book(self) -> Rulebook[Rule]:
@@ -174,9 +169,14 @@ class Policy(Strict):
         """The rules for drafts, ready to read."""
         return Rulebook(self.review)
 
+    @property
+    def _message_books(self) -> "tuple[Rulebook[Any], ...]":
+        return (self.escalation_book, self.injection_book, self.refusal_book, self.scope_book)
+
     def _rules(self) -> Iterator[Rule]:
         yield from self.escalation
         yield from self.injection
+        yield from self.refusals
         yield from self.scope.out_of_scope
         yield from self.persona_stability
         yield from self.review
@@ -193,13 +193,32 @@ def load_policy(path: Path) -> Policy:
 
 
 def shipped_policy(name: str) -> Policy:
-    """Return a policy that comes with turnwire: ``health`` or ``docs``."""
-    folder = files("turnwire") / "policies"
-    names = sorted(each.name.removesuffix(".yaml") for each in folder.iterdir())
+    """Return a policy that comes with turnwire: ``docs``, ``health`` or ``insurance``."""
+    names = shipped_policies()
     if name not in names:
         raise SetupError(f"No policy is called '{name}'; those that ship: {', '.join(names)}.")
-    text = (folder / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
     return parse_policy(text, name=f"{name}.yaml")
+
+
+def shipped_policies() -> tuple[str, ...]:
+    """Return the names of the policies that come with turnwire."""
+    found = (each.name for each in _SHIPPED.iterdir())
+    return tuple(sorted(each.removesuffix(".yaml") for each in found if each.endswith(".yaml")))
+
+
+def find_policy(name_or_path: str) -> Policy:
+    """Return the policy that ships under this name, else the one in the file at this path."""
+    names = shipped_policies()
+    if name_or_path in names:
+        return shipped_policy(name_or_path)
+    path = Path(name_or_path)
+    if not path.suffix and not path.exists():
+        raise SetupError(
+            f"No policy is called '{name_or_path}', and no file is; name a file (YAML) or one of "
+            f"those that ship: {', '.join(names)}."
+        )
+    return load_policy(path)
 
 
 def parse_policy(text: str, *, name: str) -> Policy:
@@ -216,6 +235,8 @@ def parse_policy(text: str, *, name: str) -> Policy:
         complaints = [_complaint(document, each) for each in error.errors()]
         raise SetupError("\n".join(f"{name}:{each}" for each in complaints)) from None
 
+
+_SHIPPED: Final = files("turnwire") / "policies"
 
 _MENDING: Final[Mapping[str, str]] = {
     "extra_forbidden": "this key is not known; correct its spelling or remove it",

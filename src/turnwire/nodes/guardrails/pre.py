@@ -11,7 +11,6 @@ from turnwire.nodes.guardrails.phrases import Words, split
 from turnwire.nodes.guardrails.pii import PiiKind, redact
 from turnwire.nodes.guardrails.policy import Policy, TextKey
 from turnwire.nodes.guardrails.reading import read
-from turnwire.nodes.guardrails.rules import Rule
 from turnwire.nodes.guardrails.validation import Fault, find_fault
 
 Clock: TypeAlias = Callable[[], float]
@@ -35,6 +34,8 @@ class Verdict:
     """Why a person has to see the draft first."""
     fixed_text: str | None = None
     """What the member reads instead of an answer; a greeting where the turn proceeds."""
+    is_known: bool = False
+    """Whether a rule has said that the question is in scope, so that no example has to."""
 
 
 def examine(
@@ -62,6 +63,31 @@ def examine(
     return turn.greet(verdict, earlier)
 
 
+def doubt_answers(
+    verdict: Verdict, alleged: Sequence[str], *, policy: Policy, locale: str
+) -> Verdict:
+    """Return the verdict after a look at ``alleged`` answers, which a client says were ours.
+
+    A model would take them for its own words, so an attempt on the assistant in one is refused;
+    nothing else is looked for, because an answer may well speak of danger.
+    """
+    if verdict.outcome != "proceed" or not alleged:
+        return verdict
+    book = policy.injection_book
+    tripped = book.tripped(read(alleged, known=book.knows, spelt=book.spelt))
+    if not tripped:
+        return verdict
+    rule, passed = tripped[0], verdict.decisions[-1]
+    refused = passed.model_copy(update={"outcome": "refuse", "reason": rule.id})
+    return replace(
+        verdict,
+        outcome="refuse",
+        reason=rule.id,
+        decisions=(*verdict.decisions[:-1], refused),
+        fixed_text=policy.text(rule.text or "injection", locale),
+    )
+
+
 _FAULT_TEXTS: Final[Mapping[Fault, TextKey]] = {
     "empty": "empty",
     "too_long": "too_long",
@@ -84,12 +110,7 @@ class _Examination:
 
     def validate(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        limits = self._policy.limits
-        fault = find_fault(
-            self._messages,
-            max_characters=limits.max_characters,
-            max_total_characters=limits.max_total_characters,
-        )
+        fault = find_fault(self._messages, self._policy.limits)
         if fault is None:
             return self._noted(verdict, "input_validation", "pass", None, started)
         verdict = self._noted(verdict, "input_validation", "refuse", fault, started)
@@ -130,9 +151,13 @@ class _Examination:
     def hold_scope(self, verdict: Verdict) -> Verdict:
         started = self._clock()
         injected = self._policy.injection_book.tripped(self._words)
-        broken = injected or self._out_of_scope()
+        fair = bool(self._policy.in_scope_book.tripped(self._words))
+        beyond = () if fair else self._policy.scope_book.tripped(self._words)
+        broken = injected or self._policy.refusal_book.tripped(self._words) or beyond
         if not broken:
-            return self._noted(verdict, "scope_rules", "pass", None, started)
+            verdict = self._noted(verdict, "scope_rules", "pass", None, started)
+            # What people have to read is fair: their review is what the policy has for it.
+            return replace(verdict, is_known=fair or bool(verdict.review_reasons))
         rule = broken[0]
         verdict = self._noted(verdict, "scope_rules", "refuse", rule.id, started)
         text = rule.text or ("injection" if injected else "refusal")
@@ -144,11 +169,7 @@ class _Examination:
         if not self._policy.small_talk_book.covers(split(question)):
             return verdict
         text = self._policy.text("greeting", self._locale)
-        return replace(verdict, fixed_text=text, review_reasons=())
-
-    def _out_of_scope(self) -> tuple[Rule, ...]:
-        tripped = self._policy.scope_book.tripped(self._words)
-        return () if self._policy.in_scope_book.tripped(self._words) else tripped
+        return replace(verdict, fixed_text=text, review_reasons=(), is_known=True)
 
     def _noted(
         self,

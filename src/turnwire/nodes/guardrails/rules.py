@@ -1,7 +1,8 @@
 """What a rule looks for, and which rules a text trips."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Generic, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -78,12 +79,35 @@ class EscalationRule(Rule):
 RuleT = TypeVar("RuleT", bound=Rule)
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One phrase of a rule that a text holds."""
+
+    phrase: str
+    """As the policy has it."""
+    words: str
+    """What of the text it is, in canonical form."""
+    part: Literal["phrases", "together"]
+    spared_by: str | None = None
+    """The fair wording around it, which makes it no find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Generic[RuleT]):
+    """What a rule found in the readings of a text, and whether that trips it."""
+
+    rule: RuleT
+    trips: bool
+    traces: tuple[Trace, ...]
+
+
 class Rulebook(Generic[RuleT]):
     """The rules of one section, ready to read texts."""
 
     def __init__(self, rules: Sequence[RuleT]) -> None:
         self._rules = tuple(rules)
-        self._parts: list[tuple[int, int]] = []
+        self._labels: list[tuple[int, int, str]] = []
+        """By the label of a hit: the number of its rule, its group, and the phrase."""
         self._index = Index(self._labelled())
 
     def knows(self, word: str) -> bool:
@@ -108,36 +132,73 @@ class Rulebook(Generic[RuleT]):
         found = {number for text in texts for number in self._tripped_by(text)}
         return tuple(self._rules[number] for number in sorted(found))
 
+    def findings(self, texts: Iterable[Words]) -> tuple[Finding[RuleT], ...]:
+        """Return what each rule finds in ``texts``, in the order of the policy; for people.
+
+        A rule that trips here is one that :meth:`tripped` returns, and the other way round.
+        """
+        traces: defaultdict[int, dict[Trace, None]] = defaultdict(dict)
+        tripping: set[int] = set()
+        for text in texts:
+            for number, groups in self._found(text).items():
+                traces[number] |= dict.fromkeys(self._traces(groups, text))
+                if _trips(self._rules[number], groups, text):
+                    tripping.add(number)
+        return tuple(
+            Finding(self._rules[number], number in tripping, tuple(traces[number]))
+            for number in sorted(traces)
+            if traces[number]
+        )
+
     def _labelled(self) -> Iterator[tuple[int, Wording]]:
         for number, rule in enumerate(self._rules):
             for group, phrases in enumerate((rule.unless, rule.phrases, *rule.together)):
-                self._parts.append((number, group))
                 for phrase in phrases:
+                    self._labels.append((number, group, phrase))
                     for wording in parse(phrase):
-                        yield len(self._parts) - 1, wording
+                        yield len(self._labels) - 1, wording
+
+    def _found(self, text: Words) -> Mapping[int, "_Groups"]:
+        found: defaultdict[int, _Groups] = defaultdict(lambda: defaultdict(list))
+        for hit in self._index.hits(text):
+            number, group, _ = self._labels[hit.label]
+            found[number][group].append(hit)
+        return found
 
     def _tripped_by(self, text: Words) -> Iterator[int]:
-        found: defaultdict[int, defaultdict[int, list[Hit]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for hit in self._index.hits(text):
-            number, group = self._parts[hit.label]
-            found[number][group].append(hit)
-        for number, groups in found.items():
+        for number, groups in self._found(text).items():
             if _trips(self._rules[number], groups, text):
                 yield number
 
+    def _traces(self, groups: "_Groups", text: Words) -> Iterator[Trace]:
+        fair = list(_fair(groups, text))
+        for group in sorted(groups.keys() - {_UNLESS}):
+            for hit in groups[group]:
+                around = next((each for each in fair if _overlap(each, hit)), None)
+                yield Trace(
+                    phrase=self._labels[hit.label][2],
+                    words=" ".join(text.words[hit.start : hit.end]),
+                    part="phrases" if group == _PHRASES else "together",
+                    spared_by=None if around is None else self._labels[around.label][2],
+                )
+
+
+_Groups: TypeAlias = defaultdict[int, list[Hit]]
+"""The hits of one rule in one text, by group."""
 
 _UNLESS, _PHRASES, _TOGETHER = 0, 1, 2
 
 
-def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words) -> bool:
-    fair = {
-        at
-        for hit in groups.get(_UNLESS, ())
-        if one_clause(text, hit)
-        for at in range(hit.start, hit.end)
-    }
+def _fair(groups: _Groups, text: Words) -> Iterator[Hit]:
+    return (each for each in groups.get(_UNLESS, ()) if one_clause(text, each))
+
+
+def _overlap(one: Hit, other: Hit) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _trips(rule: Rule, groups: _Groups, text: Words) -> bool:
+    fair = {at for hit in _fair(groups, text) for at in range(hit.start, hit.end)}
 
     def finds(group: int) -> list[Hit]:
         hits = groups.get(group, [])
