@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import aiosqlite
 from fastapi import FastAPI
+from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -32,8 +33,13 @@ from turnwire.graph.load import load
 from turnwire.graph.manifest import Manifest
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
-from turnwire.models.catalog import chat_model, model_name
+from turnwire.models.budget import Budget
+from turnwire.models.calls import Terms
+from turnwire.models.catalog import upstream
+from turnwire.models.gateway import Gateway
+from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
+from turnwire.models.roles import ANSWER, Chain, link_of
 from turnwire.nodes.guardrails.policy import Policy, load_policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
@@ -189,26 +195,57 @@ def _served(settings: Settings) -> Served:
     index = Index(settings.data_dir / INDEX)
     retriever = Retriever(index, encoder, RetrievalPolicy())
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
-    parts = [_parts(settings, corpus, retriever, quoting) for corpus in corpora(settings)]
+    answer = models(settings, quoting)
+    parts = [_parts(settings, corpus, retriever, answer) for corpus in corpora(settings)]
     return Served(tuple((build(each), manifest(each)) for each in parts), index)
 
 
-def _parts(settings: Settings, corpus: str, retriever: Retriever, quoting: Quoting) -> GuardedParts:
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that answer, under the names that clients read."""
+
+    name: str
+    answer: BaseChatModel
+    others: Mapping[str, BaseChatModel]
+    """Those that a caller may choose."""
+
+
+def models(settings: Settings, quoting: Quoting) -> Models:
+    """Return the models that answer, each behind a gateway; breakers and budgets are shared.
+
+    Raises:
+        SetupError: a package or a key is missing, or a name is not one.
+    """
+    terms = Terms(
+        budget=Budget(tokens=settings.turn_tokens, usd=settings.turn_usd),
+        patience=settings.model_patience_seconds,
+        live_reasoning=True,  # it goes to the staff's wires; the answer's message is made by us
+    )
+
+    def model(chain: Chain) -> BaseChatModel:
+        if chain == (link_of(QUOTING),):
+            return quoting
+        return Gateway(
+            upstreams=[
+                upstream(each, api_key=settings.key_of(each), quoting=quoting) for each in chain
+            ],
+            terms=terms,
+        )
+
+    chain = settings.chains[ANSWER]
+    others = {each.name: model((each,)) for each in map(link_of, settings.extra_models)}
+    return Models(chain[0].name, model(chain), others)
+
+
+def _parts(settings: Settings, corpus: str, retriever: Retriever, models: Models) -> GuardedParts:
     slug, title, about = _ABOUT[corpus]
     policy = _policy(settings, corpus)
     policy.warm()
     return GuardedParts(
         policy=policy,
-        model=chat_model(
-            settings.model,
-            base_url=settings.model_base_url,
-            api_key=settings.model_api_key,
-            quoting=quoting,
-        ),
-        model_name=model_name(settings.model),
-        models={
-            model_name(each): chat_model(each, quoting=quoting) for each in settings.extra_models
-        },
+        model=models.answer,
+        model_name=models.name,
+        models=models.others,
         retriever=_OneCorpus(retriever, corpus),
         hitl=settings.hitl,
         review_expires_in=settings.review_expires_seconds,

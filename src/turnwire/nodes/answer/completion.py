@@ -1,25 +1,18 @@
-"""One model call, said word by word, and what it took.
-
-The provider's iterator is read directly where that is possible: 23 µs a token where ``astream``
-takes 55 to 85, with callbacks or with an empty list of them (measured on a busy machine,
-langchain-core 1.8), and nobody listens to them here.
-"""
+"""One model call, said word by word, and what it took."""
 
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.messages import BaseMessage
 
+from turnwire.errors import UpstreamUnavailable
 from turnwire.events import Usage
+from turnwire.graph.heard import Heard, chunks_of, message_of
 from turnwire.graph.thoughts import thoughts
-
-_CUT: Final = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length"})
-_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +23,10 @@ class Completion:
     usage: Usage
     latency_ms: int
     """From the request to the last chunk."""
+    model: str | None = None
+    """Who answered, where a gateway chose among several."""
+    usd: float | None = None
+    """What all its calls cost in US dollars, where a gateway counted."""
 
 
 async def complete(
@@ -48,65 +45,32 @@ async def complete(
         say: called with each piece of the answer.
         think: called with each piece of reasoning.
         clock: seconds that only grow.
+
+    Raises:
+        UpstreamUnavailable: the stream ended without the mark that its provider ends with, or
+            with one that says that it failed or that the provider withheld the rest.
     """
     began = clock()
-    tokens_in = tokens_out = 0
-    finish: Literal["stop", "length"] = "stop"
-    async with aclosing(_stream(model, list(messages))) as chunks:
+    heard = Heard()
+    async with aclosing(chunks_of(model, list(messages))) as chunks:
         async for chunk in chunks:
-            message = chunk.message if isinstance(chunk, ChatGenerationChunk) else chunk
-            content = cast("str | list[Any]", message.content)
-            if content:
-                say(content if isinstance(content, str) else str(message.text))
-            if message.additional_kwargs or not isinstance(content, str):
+            text = heard.add(chunk)
+            if text:
+                say(text)
+            message = message_of(chunk)
+            if message.additional_kwargs or not isinstance(message.content, str):
                 for thought in thoughts(message):
                     think(thought)
-            usage = message.usage_metadata if isinstance(message, AIMessage) else None
-            if usage:
-                tokens_in += usage["input_tokens"]
-                tokens_out += usage["output_tokens"]
-            if _is_cut(chunk, message):
-                finish = "length"
+    if heard.fault is not None:
+        raise UpstreamUnavailable(f"the model's answer is not whole: {heard.fault}")
     return Completion(
-        finish=finish,
+        finish="length" if heard.ending == "length" else "stop",
         usage=Usage(
-            prompt_tokens=tokens_in,
-            completion_tokens=tokens_out,
-            total_tokens=tokens_in + tokens_out,
+            prompt_tokens=heard.tokens_in,
+            completion_tokens=heard.tokens_out,
+            total_tokens=heard.tokens_in + heard.tokens_out,
         ),
         latency_ms=round((clock() - began) * 1000),
+        model=heard.bill.get("model"),
+        usd=heard.bill.get("usd"),
     )
-
-
-def _stream(
-    model: BaseChatModel, messages: list[BaseMessage]
-) -> AsyncGenerator[ChatGenerationChunk | BaseMessage, None]:
-    if _reads_directly(model):
-        return cast(
-            "AsyncGenerator[ChatGenerationChunk | BaseMessage, None]",
-            model._astream(messages),  # pyright: ignore[reportPrivateUsage]
-        )
-    return cast(
-        "AsyncGenerator[ChatGenerationChunk | BaseMessage, None]",
-        model.astream(messages, config={"callbacks": []}),
-    )
-
-
-def _reads_directly(model: BaseChatModel) -> bool:
-    """Whether ``astream`` would add nothing to the provider's iterator but callbacks."""
-    kind = type(model)
-    streams = kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage]
-    adds = model.rate_limiter or model.disable_streaming or model.output_version or model.callbacks
-    return streams and not adds
-
-
-def _is_cut(chunk: ChatGenerationChunk | BaseMessage, message: BaseMessage) -> bool:
-    said = cast("Mapping[str, Any]", message.response_metadata)
-    if _says_cut(said):
-        return True
-    info = chunk.generation_info if isinstance(chunk, ChatGenerationChunk) else None
-    return bool(info) and _says_cut(cast("Mapping[str, Any]", info))
-
-
-def _says_cut(metadata: Mapping[str, Any]) -> bool:
-    return bool(metadata) and any(metadata.get(each) in _CUT for each in _REASONS)
