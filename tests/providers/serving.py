@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 import uvicorn
 
 from turnwire.models.demo.dialects import OpenAI
-from turnwire.models.demo.faults import CUT, FAULTS, HANG, Ask, Reply, Step
-from turnwire.models.demo.server import DemoProvider
+from turnwire.models.demo.faults import CUT, HANG, Ask, Reply, Step
+from turnwire.models.demo.server import MODEL, DemoProvider, Script
 
 __all__ = ["CUT", "DONE", "HANG", "Provider", "answer", "delta", "stopped"]
 
@@ -35,7 +35,7 @@ def answer(*texts: str) -> bytes:
 
 
 class Provider:
-    """Plays ``steps``, or ``fault`` where one is named, to each request."""
+    """Plays ``steps``, or the next of ``faults``; a model ``demo-FAULT`` has that fault."""
 
     def __init__(self) -> None:
         self.app = DemoProvider(self._reply)
@@ -69,12 +69,14 @@ class Provider:
     def _reply(self, ask: Ask) -> Reply:
         # A client's idle connection would outlive the event loop of the test that opened it.
         closing = {"connection": "close"}
-        if self.faults:
-            fault = self.faults.pop(0) if len(self.faults) > 1 else self.faults[0]
-            reply = FAULTS[fault](ask)
+        if self.faults or ask.model.startswith(MODEL):
+            reply = Script(self._next_faults())(ask)
             return replace(reply, headers={**reply.headers, **closing})
         headers = {"content-type": self.content_type, **self.headers, **closing}
         return Reply(self.steps, self.status, headers)
+
+    def _next_faults(self) -> list[str]:
+        return [self.faults.pop(0)] if len(self.faults) > 1 else [*self.faults, "ok"][:1]
 
     def __enter__(self) -> Self:
         self._socket = socket.socket()
