@@ -112,8 +112,8 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _ask(dialect: Dialect, body: dict[str, Any], pace: float) -> Ask:
-    # Of evidence that was numbered, the first is cited; without any, a marker would be false.
-    marker = " [1]." if "[1]" in json.dumps(body["messages"]) else "."
+    # Of turnwire's passages, the first is cited; without any, a marker would be false.
+    marker = " [1]." if "</passages-" in json.dumps(body["messages"]) else "."
     offered: list[dict[str, Any]] = body.get("tools") or []
     return Ask(
         dialect=dialect,
