@@ -7,10 +7,10 @@ answer's end. It is an ordinary chat model, for any graph; it works asynchronous
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -80,32 +80,29 @@ class Gateway(BaseChatModel):
         **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> AsyncIterator[ChatGenerationChunk]:
         options = kwargs if stop is None else {**kwargs, "stop": stop}
-        async with aclosing(self._answered(messages, options)) as chunks:
-            async for each in chunks:
-                chunk = _as_generation(each)
-                if run_manager is not None:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
-
-    async def _answered(
-        self, messages: Sequence[BaseMessage], options: dict[str, Any]
-    ) -> AsyncGenerator[Chunk, None]:
-        """Yield the chunks of whoever answers, and one of our own that says what it took."""
         calls = Calls(self.upstreams, self.terms, prompt=estimated_prompt(messages))
         while True:
             attempt = calls.next()
-            wait = 0.0
             try:
                 with calls.watched(attempt):
                     async with aclosing(attempt.chunks(messages, **options)) as chunks:
                         async for chunk in chunks:
-                            yield chunk
+                            yield await _told(chunk, run_manager)
             except Exception as error:  # each provider's package has its own
-                wait = calls.wait_after(attempt, error)
+                await asyncio.sleep(calls.wait_after(attempt, error))
             else:
-                yield _ending(attempt, calls.took)
+                yield await _told(_ending(attempt, calls.took), run_manager)
                 return
-            await asyncio.sleep(wait)
+
+
+async def _told(
+    chunk: Chunk, run_manager: AsyncCallbackManagerForLLMRun | None
+) -> ChatGenerationChunk:
+    if not isinstance(chunk, ChatGenerationChunk):
+        chunk = ChatGenerationChunk(message=cast("AIMessageChunk", chunk))
+    if run_manager is not None:
+        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+    return chunk
 
 
 def _ending(attempt: Attempt, took: Spent) -> AIMessageChunk:
@@ -122,12 +119,6 @@ def _ending(attempt: Attempt, took: Spent) -> AIMessageChunk:
         response_metadata=said,
         chunk_position="last",
     )
-
-
-def _as_generation(chunk: Chunk) -> ChatGenerationChunk:
-    if isinstance(chunk, ChatGenerationChunk):
-        return chunk
-    return ChatGenerationChunk(message=chunk)  # pyright: ignore[reportArgumentType]
 
 
 def _bound(model: BaseChatModel, tools: Sequence[Any], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - LangChain's
