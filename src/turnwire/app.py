@@ -39,7 +39,7 @@ from turnwire.models.catalog import upstream
 from turnwire.models.gateway import Gateway
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
-from turnwire.models.roles import ANSWER, Chain, link_of
+from turnwire.models.roles import ANSWER, Chain, Role, link_of
 from turnwire.nodes.guardrails.policy import Policy, load_policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
@@ -205,9 +205,10 @@ class Models:
     """The models that answer, under the names that clients read."""
 
     name: str
-    answer: BaseChatModel
+    """What clients call the answer model."""
+    roles: Mapping[Role, BaseChatModel]
     others: Mapping[str, BaseChatModel]
-    """Those that a caller may choose."""
+    """Those that a caller may choose to answer."""
 
 
 def models(settings: Settings, quoting: Quoting) -> Models:
@@ -232,9 +233,10 @@ def models(settings: Settings, quoting: Quoting) -> Models:
             terms=terms,
         )
 
-    chain = settings.chains[ANSWER]
+    chains = settings.chains
     others = {each.name: model((each,)) for each in map(link_of, settings.extra_models)}
-    return Models(chain[0].name, model(chain), others)
+    roles: dict[Role, BaseChatModel] = {role: model(chain) for role, chain in chains.items()}
+    return Models(chains[ANSWER][0].name, roles, others)
 
 
 def _parts(settings: Settings, corpus: str, retriever: Retriever, models: Models) -> GuardedParts:
@@ -243,7 +245,7 @@ def _parts(settings: Settings, corpus: str, retriever: Retriever, models: Models
     policy.warm()
     return GuardedParts(
         policy=policy,
-        model=models.answer,
+        model=models.roles[ANSWER],
         model_name=models.name,
         models=models.others,
         retriever=_OneCorpus(retriever, corpus),

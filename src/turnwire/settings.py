@@ -19,7 +19,7 @@ from pydantic_settings import (
 )
 
 from turnwire.errors import SetupError
-from turnwire.models.roles import ANSWER, Chain, Link, RoleName, link_of
+from turnwire.models.roles import ANSWER, Chain, Link, Role, link_of
 
 
 class Settings(BaseSettings):
@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     extra_models: tuple[str, ...] = ()
     """More models that a request may choose by ``model``; each reads its key from its variable."""
 
-    roles: dict[RoleName, Chain] = Field(default_factory=dict[str, Chain])
+    roles: dict[Role, Chain] = Field(default_factory=dict[Role, Chain])
     """Chains of models by role, the first that answers is taken; ``answer`` replaces ``model``."""
     model_patience_seconds: float = Field(default=2, ge=0)
     """How long an answer waits in all for providers that ask to be left alone for a moment."""
@@ -104,7 +104,7 @@ class Settings(BaseSettings):
             return False
 
     @property
-    def chains(self) -> dict[str, Chain]:
+    def chains(self) -> dict[Role, Chain]:
         """The chain of each role; without roles, ``model`` is a chain of one.
 
         Raises:

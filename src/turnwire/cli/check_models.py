@@ -11,7 +11,7 @@ from turnwire.cli.check import Check, Status
 from turnwire.errors import SetupError
 from turnwire.models.catalog import upstream
 from turnwire.models.quoting import NAME as QUOTING
-from turnwire.models.roles import ANSWER, Link
+from turnwire.models.roles import ANSWER, Link, Role
 from turnwire.settings import Settings
 
 _REACH_SECONDS: Final = 3.0
@@ -26,7 +26,7 @@ def model(settings: Settings) -> Check:
     return chain(settings, role=ANSWER)
 
 
-def chain(settings: Settings, *, role: str) -> Check:
+def chain(settings: Settings, *, role: Role) -> Check:
     """Return the check of one role's chain: whether it can be used, and who of it is reachable."""
     name = "model" if role == ANSWER else f"model {role}"
     try:
@@ -37,6 +37,8 @@ def chain(settings: Settings, *, role: str) -> Check:
     numbered = [text for _, text in looked]
     if len(looked) > 1:
         numbered = [f"{at}. {text}" for at, text in enumerate(numbered, 1)]
+    if role != ANSWER:
+        numbered.append("no agent that ships asks it")
     return _summed(name, [status for status, _ in looked], numbered, _step(settings, role))
 
 
@@ -56,7 +58,7 @@ def _summed(name: str, found: list[Status], texts: list[str], step: str) -> Chec
     return Check(name, status, text, "check the base_url and the network")
 
 
-def _step(settings: Settings, role: str) -> str:
+def _step(settings: Settings, role: Role) -> str:
     if role in settings.roles:
         return f"correct roles.{role} in turnwire.toml, or set the variable that it names"
     return "set TURNWIRE_MODEL and TURNWIRE_MODEL_API_KEY, or use the model 'quoting'"

@@ -8,13 +8,13 @@ timeout = 20
 price = { input = 0.25, output = 2.0 }
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
 
-ANSWER: Final = "answer"
+ANSWER: Final[Literal["answer"]] = "answer"
 """The role whose words the member reads."""
 
 _OFFLINE: Final = "quoting"
@@ -53,6 +53,7 @@ class Link(BaseModel):
     timeout: float = Field(default=60, gt=0, allow_inf_nan=False)
     """Seconds until its first sign of an answer, and of silence within it."""
     price: Price = FREE
+    """Without a price, its calls cost nothing in ``cost.usd`` and in ``turn_usd``."""
 
     @property
     def spec(self) -> str:
@@ -88,5 +89,6 @@ def link_of(spec: str, *, base_url: str | None = None) -> Link:
         ) from None
 
 
-RoleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Role = Literal["answer", "judge"]
+"""``answer`` is what the member reads; ``judge`` is for agents that check with a model."""
 Chain = Annotated[tuple[Link, ...], Field(min_length=1)]
