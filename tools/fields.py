@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from pydantic import BaseModel
 
 from turnwire import events
+from turnwire.models import roles
 from turnwire.wires import execution
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -73,7 +74,8 @@ def type_of(schema: Schema, named: Named) -> str:
 
 
 def _reference(name: str, named: Named) -> str:
-    found = getattr(events, name, None) or getattr(execution, name, None)
+    places = (events, execution, roles)
+    found = next((each for place in places if (each := getattr(place, name, None))), None)
     if not isinstance(found, type):
         return "any JSON"
     named.setdefault(name, found)

@@ -33,6 +33,7 @@ from turnwire.cli.main import app as command_line
 from turnwire.engine.grammar import FINAL, TRANSITIONS, TurnState
 from turnwire.errors import AdmissionRefused, TurnBroken, TurnwireError
 from turnwire.events import EVENT_TYPES
+from turnwire.models.roles import Link
 from turnwire.settings import Settings
 from turnwire.telemetry.catalog import METRICS
 from turnwire.wires.execution_frames import FRAMES
@@ -252,6 +253,11 @@ def _settings() -> Iterator[str]:
         default, variable = default_of(field).strip('"'), f"TURNWIRE_{name.upper()}"
         meaning = docs.get(name, "")
         yield row((f"`{name}`", f"`{variable}`", type_of(field, {}), f"`{default}`", meaning))
+    yield from ("", "## A model of `roles`", "")
+    yield "Each `[[roles.ROLE]]` is one model of a chain; see [models](../models.md)."
+    named: Named = {}
+    yield from described(Link, named)
+    yield from named_types(named)
 
 
 def _http() -> Iterator[str]:

@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -34,9 +34,13 @@ from turnwire.graph.load import load
 from turnwire.graph.manifest import Manifest
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
-from turnwire.models.catalog import chat_model, model_name
+from turnwire.models.budget import Budget
+from turnwire.models.calls import Terms
+from turnwire.models.catalog import upstream
+from turnwire.models.gateway import Gateway
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
+from turnwire.models.roles import ANSWER, JUDGE, Chain, Role, link_of
 from turnwire.nodes.guardrails.pii import redact
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
@@ -240,15 +244,57 @@ def _served(settings: Settings) -> Served:
     index = Index(settings.data_dir / INDEX)
     retriever = Retriever(index, encoder, RetrievalPolicy())
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
-    parts = [_parts(settings, corpus, retriever, quoting, encoder) for corpus in corpora(settings)]
+    answer = models(settings, quoting)
+    parts = [
+        _parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)
+    ]
     return Served(tuple((build(each), manifest(each)) for each in parts), index)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that answer, under the names that clients read."""
+
+    name: str
+    """What clients call the answer model."""
+    roles: Mapping[Role, BaseChatModel]
+    others: Mapping[str, BaseChatModel]
+    """Those that a caller may choose to answer."""
+
+
+def models(settings: Settings, quoting: Quoting) -> Models:
+    """Return the models that answer, each behind a gateway; breakers and budgets are shared.
+
+    Raises:
+        SetupError: a package or a key is missing, or a name is not one.
+    """
+    terms = Terms(
+        budget=Budget(tokens=settings.turn_tokens, usd=settings.turn_usd),
+        patience=settings.model_patience_seconds,
+        live_reasoning=True,  # it goes to the staff's wires; the answer's message is made by us
+    )
+
+    def model(chain: Chain) -> BaseChatModel:
+        if chain == (link_of(QUOTING),):
+            return quoting
+        return Gateway(
+            upstreams=[
+                upstream(each, api_key=settings.key_of(each), quoting=quoting) for each in chain
+            ],
+            terms=terms,
+        )
+
+    chains = settings.chains
+    others = {each.name: model((each,)) for each in map(link_of, settings.extra_models)}
+    roles: dict[Role, BaseChatModel] = {role: model(chain) for role, chain in chains.items()}
+    return Models(chains[ANSWER][0].name, roles, others)
 
 
 def _parts(
     settings: Settings,
     corpus: str,
     retriever: Retriever,
-    quoting: Quoting,
+    models: Models,
     encoder: EmbeddedEncoder,
 ) -> GuardedParts:
     slug, title, about = _ABOUT[corpus]
@@ -256,19 +302,12 @@ def _parts(
     policy.warm()
     return GuardedParts(
         policy=policy,
-        model=chat_model(
-            settings.model,
-            base_url=settings.model_base_url,
-            api_key=settings.model_api_key,
-            quoting=quoting,
-        ),
-        model_name=model_name(settings.model),
-        models={
-            model_name(each): chat_model(each, quoting=quoting) for each in settings.extra_models
-        },
+        model=models.roles[ANSWER],
+        model_name=models.name,
+        models=models.others,
         retriever=_OneCorpus(retriever, corpus),
         encoder=encoder,
-        judge=_judge(settings),
+        judge=models.roles.get(JUDGE),
         hitl=settings.hitl,
         review_expires_in=settings.review_expires_seconds,
         slug=slug,
@@ -286,17 +325,6 @@ _ABOUT: Final = {
     "turnwire": ("turnwire-docs", "turnwire's docs", "Answers from turnwire's own documentation."),
     "docs": ("guarded", "Your documents", "Answers from the documents that you gave."),
 }
-
-
-def _judge(settings: Settings) -> BaseChatModel | None:
-    spec = settings.judge_model
-    if spec is None:
-        return None
-    if spec == QUOTING:
-        raise SetupError("judge_model: 'quoting' can't judge; name a provider's model.")
-    if spec.partition(":")[0] != settings.model.partition(":")[0]:
-        return chat_model(spec)
-    return chat_model(spec, base_url=settings.model_base_url, api_key=settings.model_api_key)
 
 
 def _policy(settings: Settings, corpus: str) -> Policy:

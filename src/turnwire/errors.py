@@ -17,6 +17,7 @@ TurnwireError
         UpstreamTimeout             504  upstream_timeout
         UpstreamUnavailable         502  upstream_unavailable
         UpstreamRateLimited         503  upstream_rate_limited
+        BudgetExceeded              429  budget_exceeded
         AgentError                  500  agent_error
         StreamInterrupted           502  stream_interrupted
         StorageUnavailable          503  storage_unavailable     (also a refusal)
@@ -157,6 +158,13 @@ class UpstreamRateLimited(TurnBroken):
     public = "The model is busy right now. Please try again in a moment."
 
 
+class BudgetExceeded(TurnBroken):
+    """The turn's model calls have taken what one turn may take."""
+
+    code, status, retryable = "budget_exceeded", 429, False
+    public = "This answer would take more than one turn may. Please ask for less."
+
+
 class AgentError(TurnBroken):
     """A node raised."""
 
@@ -192,6 +200,7 @@ TURN_FAILURES: Final[Mapping[str, type[TurnBroken]]] = {
         UpstreamTimeout,
         UpstreamUnavailable,
         UpstreamRateLimited,
+        BudgetExceeded,
         AgentError,
         StreamInterrupted,
         StorageUnavailable,

@@ -5,11 +5,12 @@ directory; the command line wins over the environment, the environment over the 
 """
 
 import ipaddress
+import os
 import tomllib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,6 +19,7 @@ from pydantic_settings import (
 )
 
 from turnwire.errors import SetupError
+from turnwire.models.roles import ANSWER, Chain, Link, Role, link_of
 
 
 class Settings(BaseSettings):
@@ -53,14 +55,17 @@ class Settings(BaseSettings):
     model_api_key: str | None = Field(default=None, repr=False)
     """The provider's key; none: the variable that the provider's own package reads."""
 
-    judge_model: str | None = None
-    """The model that says what is in scope where no rule does; named like ``model``.
-
-    It shares the base URL and the key of ``model`` where the provider is the same.
-    """
-
     extra_models: tuple[str, ...] = ()
     """More models that a request may choose by ``model``; each reads its key from its variable."""
+
+    roles: dict[Role, Chain] = Field(default_factory=dict[Role, Chain])
+    """Chains of models by role, the first that answers is taken; ``answer`` replaces ``model``."""
+    model_patience_seconds: float = Field(default=2, ge=0)
+    """How long an answer waits in all for providers that ask to be left alone for a moment."""
+    turn_tokens: int | None = Field(default=None, gt=0)
+    """Tokens that the model calls of one turn may take together; none: no limit."""
+    turn_usd: float | None = Field(default=None, gt=0)
+    """US dollars that they may cost, by the prices in ``roles``; none: no limit."""
 
     hitl: bool = True
     """Whether risky drafts wait for a reviewer."""
@@ -101,6 +106,38 @@ class Settings(BaseSettings):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def chains(self) -> dict[Role, Chain]:
+        """The chain of each role; without roles, ``model`` is a chain of one.
+
+        Raises:
+            SetupError: ``model`` names no model.
+        """
+        if ANSWER in self.roles:
+            return dict(self.roles)
+        return {ANSWER: (link_of(self.model, base_url=self.model_base_url),), **self.roles}
+
+    def key_of(self, link: Link) -> str | None:
+        """Return a link's key; none where its provider's own package looks for one.
+
+        Raises:
+            SetupError: the variable that the link names is not set.
+        """
+        if link.api_key_env is None:
+            is_model = ANSWER not in self.roles and link in self.chains[ANSWER]
+            return self.model_api_key if is_model else None
+        key = os.environ.get(link.api_key_env)  # noqa: TID251 - this is the one place
+        if not key:
+            raise SetupError(f"{link.spec} needs its key: set the variable {link.api_key_env}")
+        return key
+
+    @model_validator(mode="after")
+    def _one_answer_model(self) -> "Settings":
+        twice = self.model_fields_set & {"model", "model_base_url", "model_api_key"}
+        if ANSWER in self.roles and twice:
+            raise ValueError(f"roles.answer says who answers: leave out {', '.join(sorted(twice))}")
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -242,6 +242,45 @@ class TestModel:
         assert (status, checks["model"]["status"]) == (1, "broken")
         assert "provider:name" in checks["model"]["found"]
 
+    def test_a_chain_is_shown_with_its_keys_and_a_missing_one_is_named(
+        self,
+        served: Path,
+        tmp_path: Path,
+        server: ScriptedServer,
+        free_port: int,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        (tmp_path / "turnwire.toml").write_text(
+            f"""
+            [[roles.answer]]
+            provider = "openai"
+            model = "gpt-5"
+            base_url = "http://me:hunter2@{server.url.removeprefix("http://")}/v1"
+            api_key_env = "FIRST_KEY"
+            [[roles.answer]]
+            provider = "anthropic"
+            model = "claude-x"
+            base_url = "http://127.0.0.1:{free_port}"
+            api_key_env = "SECOND_KEY"
+            [[roles.judge]]
+            provider = "quoting"
+            """
+        )
+        monkeypatch.setenv("FIRST_KEY", SECRET)
+        status, checks = look(served)
+        assert (status, checks["model"]["status"]) == (1, "missing")
+        assert "1. openai:gpt-5" in checks["model"]["found"]
+        assert "reachable, FIRST_KEY is set" in checks["model"]["found"]
+        assert "2. anthropic:claude-x: SECOND_KEY is not set" in checks["model"]["found"]
+        assert checks["model judge"]["found"].startswith("quoting: offline")
+        monkeypatch.setenv("SECOND_KEY", SECRET)
+        status, checks = look(served)
+        assert (status, checks["model"]["status"]) == (0, "warning"), "one of two is reachable"
+        assert "ConnectError, SECOND_KEY is set" in checks["model"]["found"]
+        assert "roles = answer and judge" in checks["settings"]["found"]
+        for secret in (SECRET, "hunter2"):
+            assert secret not in json.dumps(checks)
+
 
 def test_a_policy_that_is_wrong_is_named_with_its_line(
     served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

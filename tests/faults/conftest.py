@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.providers.serving import Provider
 from tests.server import graphs
-from tests.server.providers import Provider
 
 
 @pytest.fixture

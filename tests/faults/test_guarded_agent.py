@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.server.providers import CUT, HANG, Provider, answer, delta
+from tests.providers.serving import CUT, HANG, Provider, answer, delta
 from tests.server.raw import RawClient
 from tests.server.reading import text_of
 from tests.server.running import InThread, eventually
@@ -36,9 +36,7 @@ def guarded(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(autouse=True)
 def fresh(provider: Provider) -> None:
-    provider.status, provider.content_type = 200, "text/event-stream"
-    provider.requests.clear()
-    provider.left = 0
+    provider.reset()
 
 
 def test_a_cited_answer_that_comes_byte_by_byte_arrives_whole(

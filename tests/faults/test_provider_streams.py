@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
+from tests.providers.serving import CUT, DONE, HANG, Provider, answer, delta, stopped
 from tests.server import graphs
-from tests.server.providers import CUT, DONE, HANG, Provider, answer, delta, stopped
 from tests.server.raw import RawClient
 from tests.server.reading import text_of
 from tests.server.running import InThread, eventually
@@ -25,9 +25,7 @@ def served(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(autouse=True)
 def fresh(provider: Provider) -> None:
-    provider.status, provider.content_type = 200, "text/event-stream"
-    provider.requests.clear()
-    provider.left = 0
+    provider.reset()
     graphs.acted.clear()
 
 
@@ -134,7 +132,7 @@ def test_chunks_without_words_are_passed_over_and_usage_is_counted_once(
     served: InThread, provider: Provider
 ):
     provider.steps = [
-        delta("", finish_reason=None),
+        delta(""),
         b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
         b'"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]}\n\n',
         answer("hi"),

@@ -218,6 +218,7 @@ class Process(Server):
         agent: str | None = "stage",
         *arguments: str,
         file_bytes: int | None = None,
+        variables: Mapping[str, str] | None = None,
         **settings: object,
     ) -> None:
         """Take settings by their names; ``file_bytes`` is how large a file may grow."""
@@ -227,7 +228,8 @@ class Process(Server):
         self._command += ["--data-dir", str(data_dir), *arguments]
         if agent is not None:
             self._command += ["--agent", f"tests.server.graphs:{agent}"]
-        self._variables = {f"TURNWIRE_{k.upper()}": str(v) for k, v in settings.items()}
+        named = {f"TURNWIRE_{k.upper()}": str(v) for k, v in settings.items()}
+        self._variables = {**named, **(variables or {})}
         self.err: list[str] = []
         self.out: list[str] = []
 

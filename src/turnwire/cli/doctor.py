@@ -1,27 +1,25 @@
 """``turnwire doctor``: what is configured, reachable, missing, and what to do next."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import httpx
 import typer
-from langchain_core.language_models import BaseChatModel
-from pydantic import ValidationError
 from rich.table import Table
 
 from turnwire.cli import stored
 from turnwire.cli.address import bound, http_url, reachable
 from turnwire.cli.check import Check, Status
+from turnwire.cli.check_models import chain, model, public
 from turnwire.cli.output import STDOUT, AsJson, DataDir, literal
 from turnwire.cli.serving import serving_from
 from turnwire.errors import SetupError
-from turnwire.models.catalog import chat_model
-from turnwire.models.quoting import NAME as QUOTING
+from turnwire.models.roles import ANSWER
 from turnwire.nodes.guardrails.policy import find_policy, shipped_policy
 from turnwire.settings import Settings, read
 
@@ -33,8 +31,6 @@ _COLOURS: Final[dict[Status, str]] = {
     "missing": "red",
     "broken": "red",
 }
-_USER: Final = re.compile(r"(?<=://)[^/\s]*@")
-"""Name and password in a URL."""
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
@@ -67,7 +63,8 @@ def examine(data_dir: Path | None) -> list[Check]:
         "turnwire.db": stored.turns_db,
         "checkpoints.db": stored.checkpoints_db,
         "index.db": stored.index_db,
-        "model": _model,
+        "model": model,
+        **{f"model {role}": partial(chain, role=role) for role in settings.roles if role != ANSWER},
         "policy": _policy,
         "API keys": stored.api_keys,
         "server": _server,
@@ -108,67 +105,11 @@ def _settings(settings: Settings) -> Check:
 
 
 def _shown(settings: Settings, name: str) -> str:
+    if name == "roles":
+        return " and ".join(settings.roles)
     if not Settings.model_fields[name].repr:
         return "(hidden)"
-    return _public(str(getattr(settings, name)))
-
-
-def _public(text: str) -> str:
-    """Return a setting without what may be secret where it is a URL: user, password, query."""
-    return _without_user(text.split("?", 1)[0] if "://" in text else text)
-
-
-def _without_user(text: str) -> str:
-    return _USER.sub("", text)
-
-
-def _model(settings: Settings) -> Check:
-    if settings.agent is not None:
-        return Check("model", "ok", "not used: you serve a graph of your own")
-    try:
-        model = chat_model(
-            settings.model, base_url=settings.model_base_url, api_key=settings.model_api_key
-        )
-    except SetupError as error:
-        step = "set TURNWIRE_MODEL and TURNWIRE_MODEL_API_KEY, or use the model 'quoting'"
-        return Check("model", "broken", _complaint(error, settings), step)
-    if settings.model == QUOTING:
-        return Check("model", "ok", f"{QUOTING}: offline, quotes the evidence")
-    address = settings.model_base_url or _provider(model)
-    if address is None:
-        return Check("model", "ok", f"{settings.model}; the provider's own address, not tried")
-    shown = f"{settings.model} at {_public(address)}"
-    try:
-        # Without a key and a prompt: any answer, also a 401, says that somebody is there.
-        httpx.head(httpx.URL(address).copy_with(userinfo=b""), timeout=_REACH_SECONDS)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        step = "check TURNWIRE_MODEL_BASE_URL and the network"
-        return Check("model", "broken", f"{shown}: {type(error).__name__}", step)
-    return Check("model", "ok", f"{shown}, reachable")
-
-
-def _provider(model: BaseChatModel) -> str | None:
-    """Return the address that a provider's package calls, where it tells."""
-    client = getattr(model, "root_client", None)
-    for holder, name in ((client, "base_url"), (model, "anthropic_api_url"), (model, "base_url")):
-        address = getattr(holder, name, None)
-        if isinstance(address, str | httpx.URL) and str(address):
-            return str(address)
-    return None
-
-
-def _complaint(error: SetupError, settings: Settings) -> str:
-    """Return what is wrong with the model, without what pydantic shows of its input."""
-    if isinstance(error.__cause__, ValidationError):
-        found = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.__cause__.errors()
-        ]
-        text = f"the model '{settings.model}' can't be used: {'; '.join(found)}"
-    else:
-        text = str(error).split("\n", 1)[0]
-    if settings.model_api_key:
-        text = text.replace(settings.model_api_key, "(hidden)")
-    return _without_user(text)
+    return public(str(getattr(settings, name)))
 
 
 def _policy(settings: Settings) -> Check:

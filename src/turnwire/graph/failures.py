@@ -17,14 +17,15 @@ _PROVIDERS: Final = ("openai", "anthropic", "httpx", "httpx2", "httpcore", "http
 
 def classify(error: BaseException) -> TurnBroken | None:
     """Return the failure that a client may be told of, or none for a fault of the agent's own."""
-    for each in _chain(error):
+    for each in chain(error):
         broken = _classify_one(each)
         if broken is not None:
             return broken
     return None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and what caused it, the outermost first; each once."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
@@ -57,4 +58,7 @@ def _by_status(status: int) -> TurnBroken | None:
         return UpstreamRateLimited()
     if status in (408, 504):
         return UpstreamTimeout()
-    return UpstreamUnavailable() if status >= 500 or status in (401, 403) else None
+    # Below 400 an answer began well, and an error came inside it.
+    if status < 400 or status >= 500 or status in (401, 403):
+        return UpstreamUnavailable()
+    return None

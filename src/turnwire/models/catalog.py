@@ -1,6 +1,7 @@
 """A chat model by its name: ``quoting``, ``openai:NAME``, ``anthropic:NAME``, ``PROVIDER:NAME``.
 
 chat_model("openai:gpt-5-mini", api_key=key, temperature=0)
+upstream(Link(provider="openai", model="gpt-5-mini"), api_key=key)
 """
 
 from typing import Any, Final, cast
@@ -10,7 +11,9 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from turnwire.errors import SetupError
+from turnwire.models.attempt import Upstream
 from turnwire.models.quoting import NAME, Quoting
+from turnwire.models.roles import Link, link_of
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     # langchain-openai wraps each chunk in `asyncio.wait_for`, which loses a cancellation that
@@ -18,6 +21,8 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "openai": {"stream_usage": True, "stream_chunk_timeout": None},
     "azure_openai": {"stream_usage": True, "stream_chunk_timeout": None},
 }
+_TIMED: Final = frozenset(_OPTIONS) | {"anthropic"}
+"""Providers whose package also ends a call after so many seconds without a byte."""
 _KEYLESS: Final = "not-needed"
 
 
@@ -44,11 +49,7 @@ def chat_model(
     """
     if spec == NAME:
         return quoting or Quoting()
-    provider, _, name = spec.partition(":")
-    if not provider or not name:
-        raise SetupError(
-            f"'{spec}' names no model; write 'quoting' or 'provider:name', as in 'openai:gpt-5'."
-        )
+    provider = link_of(spec).provider
     wanted = {"max_retries": 0, **_OPTIONS.get(provider, {}), **options}
     if base_url is not None:
         wanted["base_url"] = base_url
@@ -56,6 +57,28 @@ def chat_model(
     if api_key is not None:
         wanted["api_key"] = api_key
     return _with_key(_made(spec, wanted), spec)
+
+
+def upstream(
+    link: Link, *, api_key: str | None = None, quoting: BaseChatModel | None = None
+) -> Upstream:
+    """Return what a gateway calls for ``link``; see :func:`chat_model` for the rest.
+
+    Raises:
+        SetupError: the package or the key is missing, or the name is not one.
+    """
+    is_offline = link.spec == NAME
+    timed = {"timeout": link.timeout} if link.provider in _TIMED else {}
+    model = chat_model(link.spec, base_url=link.base_url, api_key=api_key, quoting=quoting, **timed)
+    return Upstream(
+        name=link.name,
+        label=link.spec,
+        key=f"{link.spec} {link.base_url or ''} {link.api_key_env or ''}",
+        model=model,
+        price=link.price,
+        timeout=None if is_offline else link.timeout,
+        may_be_silent=is_offline,
+    )
 
 
 def model_name(spec: str) -> str:

@@ -17,6 +17,7 @@ from turnwire.events import CitationAdded, Cost, ReasoningDelta
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import Speaker, nobody, speaker
 from turnwire.graph.plain import mend
+from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
 from turnwire.nodes.answer.completion import Completion, complete
 from turnwire.nodes.answer.placeholders import Restorer
@@ -48,8 +49,9 @@ def generate_response(parts: GuardedParts) -> Node:
         context = context_of(runtime)
         name, model = parts.chosen(context.model if context else None)
         completion = await complete(model, prompt, say=voice.say, think=voice.think)
+        name = completion.model or name
         draft = voice.end()
-        if not draft.strip() and isinstance(model, Quoting):
+        if not draft.strip() and (isinstance(model, Quoting) or name == QUOTING):
             none = _no_match(state, parts)
             speaker().say(none.text)
             return {"draft": none.text, "finish_reason": none.finish_reason}
@@ -144,7 +146,7 @@ def _account(parts: GuardedParts, name: str, completion: Completion) -> GuardedS
         tokens_in=usage.prompt_tokens,
         tokens_out=usage.completion_tokens,
         llm_latency_ms=completion.latency_ms,
-        usd=parts.price(name, usage),
+        usd=parts.price(name, usage) if completion.usd is None else completion.usd,
     )
     return {"usage": usage.model_dump(), "cost": cost.model_dump()}
 

@@ -1,0 +1,1 @@
+"""A provider without a model: it speaks two protocols and fails on demand."""
