@@ -43,6 +43,7 @@ from turnwire.models.quoting import Quoting
 from turnwire.models.roles import ANSWER, JUDGE, Chain, Role, link_of
 from turnwire.nodes.guardrails.pii import redact
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
+from turnwire.probe import ProviderHealth
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.search import Found, Retriever
@@ -97,7 +98,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         policy=_supervisor_policy(settings),
         observer=_observers(settings, reporter, counted, traces),
     )
-    parts = served or _served(settings)
+    parts = served or _served(settings, counted)
     agents_by_slug: dict[str, Agent] = {}
     turn_policy = TurnPolicy(if_busy=settings.if_busy)
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
@@ -236,7 +237,7 @@ class _OneCorpus:
         return self._retriever.search(query, locale=locale, corpus=self._corpus)
 
 
-def _served(settings: Settings) -> Served:
+def _served(settings: Settings, health: ProviderHealth) -> Served:
     if settings.agent is not None:
         return Served((load(settings.agent),))
     encoder = EmbeddedEncoder()
@@ -244,10 +245,8 @@ def _served(settings: Settings) -> Served:
     index = Index(settings.data_dir / INDEX)
     retriever = Retriever(index, encoder, RetrievalPolicy())
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
-    answer = models(settings, quoting)
-    parts = [
-        _parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)
-    ]
+    answer = models(settings, quoting, health=health)
+    parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)]
     return Served(tuple((build(each), manifest(each)) for each in parts), index)
 
 
@@ -262,7 +261,7 @@ class Models:
     """Those that a caller may choose to answer."""
 
 
-def models(settings: Settings, quoting: Quoting) -> Models:
+def models(settings: Settings, quoting: Quoting, *, health: ProviderHealth | None = None) -> Models:
     """Return the models that answer, each behind a gateway; breakers and budgets are shared.
 
     Raises:
@@ -271,6 +270,7 @@ def models(settings: Settings, quoting: Quoting) -> Models:
     terms = Terms(
         budget=Budget(tokens=settings.turn_tokens, usd=settings.turn_usd),
         patience=settings.model_patience_seconds,
+        health=health,
         live_reasoning=True,  # it goes to the staff's wires; the answer's message is made by us
     )
 

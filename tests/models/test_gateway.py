@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -21,6 +23,7 @@ from turnwire.models.gateway import Gateway
 from turnwire.models.outcome import Outcome
 from turnwire.models.roles import Price
 from turnwire.nodes.answer.completion import Completion, complete
+from turnwire.probe import BreakerState, ProviderOutcome
 
 PROMPT: Sequence[BaseMessage] = [HumanMessage("x" * 40)]
 """Ten tokens, as they are estimated."""
@@ -261,6 +264,44 @@ def test_each_call_is_told_to_the_observer():
     ]
     assert told[0].first_seconds is None
     assert told[1].first_seconds is not None
+
+
+class Health:
+    """Keeps what it is told of providers."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ProviderOutcome]] = []
+        self.states: list[tuple[str, BreakerState]] = []
+
+    def called(self, provider: str, outcome: ProviderOutcome, *, seconds: float) -> None:
+        assert seconds >= 0
+        self.calls.append((provider, outcome))
+
+    def breaker(self, provider: str, state: BreakerState) -> None:
+        self.states.append((provider, state))
+
+
+def test_the_health_of_providers_is_told_after_each_call():
+    health = Health()
+    terms = replace(brittle(), health=health)
+    ask(gateway(model(DOWN), model("Two"), terms=terms))
+
+    assert health.calls == [("test:m0", "unavailable"), ("test:m1", "ok")]
+    assert health.states == [("test:m0", "open"), ("test:m1", "closed")]
+
+
+def test_a_call_that_the_client_left_speaks_neither_for_nor_against_its_provider():
+    health = Health()
+    chain = gateway(model("One ", ...), terms=Terms(health=health))
+
+    async def leave() -> None:
+        async with aclosing(chain.astream(list(PROMPT))) as chunks:
+            async for _ in chunks:
+                break
+
+    asyncio.run(leave())
+
+    assert health.calls == [("test:m0", "cancelled")]
 
 
 def test_whoever_stops_to_listen_closes_the_providers_stream():

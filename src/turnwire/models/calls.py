@@ -1,7 +1,7 @@
 """The calls that one answer may need: whom to call next, and when to give up."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -13,10 +13,25 @@ from turnwire.graph.context import TurnContext
 from turnwire.models.attempt import Attempt, Upstream
 from turnwire.models.breaker import Breakers
 from turnwire.models.budget import UNLIMITED, Budget, Ledger, Spent
-from turnwire.models.failover import Again, Failure, GiveUp, Next, decide, failure_of, verdict
+from turnwire.models.failover import (
+    Again,
+    Failure,
+    GiveUp,
+    Kind,
+    Next,
+    decide,
+    failure_of,
+    verdict,
+)
 from turnwire.models.outcome import Outcome, log_outcome
+from turnwire.probe import ProviderHealth, ProviderOutcome
 
 PATIENCE: Final = 2.0
+_OUTCOMES: Final[Mapping[Kind, ProviderOutcome]] = {
+    "timeout": "timeout",
+    "rate_limited": "rate_limited",
+    "unavailable": "unavailable",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +48,8 @@ class Terms:
     """Whether reasoning is passed on before the first word, even of a model that then fails."""
     observe: Callable[[Outcome], None] = log_outcome
     """Told of each call when it has ended."""
+    health: ProviderHealth | None = None
+    """Told of each call and of the breaker after it."""
     clock: Callable[[], float] = time.monotonic
     """Seconds that only grow."""
 
@@ -76,23 +93,27 @@ class Calls:
         """Count a call: for the breaker, for the turn, and for whoever observes."""
         breakers, key = self._terms.breakers, attempt.upstream.key
         failure: Failure | None = None
+        ended: ProviderOutcome = "cancelled"
         is_probe = breakers.call(key)
         if is_probe:  # it speaks: others need not wait for the end of its answer
             attempt.on_first_word = lambda: breakers.released(key)
         try:
             yield
             breakers.succeeded(key)
+            ended = "ok"
         except BudgetExceeded:
             raise
         except Exception as error:
             failure = failure_of(error)
             self._failures.append(failure)
             self._blame(key, failure)
+            ended = _OUTCOMES.get(failure.kind, "error")
             raise
         finally:
             if is_probe:
                 breakers.released(key)
             self._account(attempt, failure)
+            self._report(attempt, ended)
 
     def wait_after(self, attempt: Attempt, error: Exception) -> float:
         """Return how many seconds to wait before the next call.
@@ -150,6 +171,14 @@ class Calls:
         if self._turn_id:
             self._terms.ledger.add(self._turn_id, spent)
         self._terms.observe(attempt.outcome(failure, turn_id=self._turn_id))
+
+    def _report(self, attempt: Attempt, ended: ProviderOutcome) -> None:
+        health, terms, upstream = self._terms.health, self._terms, attempt.upstream
+        if health is None:
+            return
+        health.called(upstream.label, ended, seconds=terms.clock() - attempt.began)
+        state = terms.breakers.state(upstream.key)
+        health.breaker(upstream.label, "half_open" if state == "probing" else state)
 
 
 def _turn_id() -> str | None:
