@@ -11,7 +11,6 @@ from tests.providers.serving import Provider
 from turnwire.models.calls import Terms
 from turnwire.models.catalog import upstream
 from turnwire.models.gateway import Gateway
-from turnwire.models.outcome import Outcome
 from turnwire.models.roles import Link, Price
 from turnwire.nodes.answer.completion import Completion, complete
 
@@ -68,10 +67,3 @@ def asked(provider: Provider, gateway: Gateway) -> Told:
         told.error = error
     told.calls = [each["model"] for each in provider.requests[before:]]
     return told
-
-
-def noted(terms: Terms) -> list[Outcome]:
-    """Return the list that the gateway's observer fills."""
-    outcomes: list[Outcome] = []
-    object.__setattr__(terms, "observe", outcomes.append)
-    return outcomes

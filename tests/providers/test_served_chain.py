@@ -1,0 +1,73 @@
+"""A chain behind the shipped agent: what the member reads, and what is stored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.providers.serving import Provider
+from tests.server.reading import text_of
+from tests.server.running import InThread
+from turnwire.cli.ingest import ingest_into
+from turnwire.settings import read
+
+QUESTION = "How many days of leave does everybody have in a year?"
+ANSWER = "The demo provider answers everybody the same [1]."
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "leave.md").write_text("# Leave\n\nEverybody has 31 days of leave a year.\n")
+    ingest_into(read(data_dir=tmp_path / "data"), folder, "docs")
+    return folder
+
+
+def served(provider: Provider, docs: Path, *models: str, **settings: object) -> InThread:
+    chain: list[dict[str, Any]] = [
+        {"provider": "openai", "model": each, "base_url": provider.url}
+        if each != "quoting"
+        else {"provider": each}
+        for each in models
+    ]
+    data_dir = docs.parent / "data"
+    roles = {"answer": chain}
+    return InThread(data_dir, None, docs=docs, hitl=False, roles=roles, **settings)
+
+
+@pytest.mark.parametrize("fault", ["cut", "error", "no-end"])
+def test_words_that_were_shown_are_kept_and_nobody_starts_over(
+    provider: Provider, docs: Path, fault: str
+):
+    with served(provider, docs, f"demo-{fault}", "demo") as server:
+        api = server.api()
+        with api.stream(QUESTION) as reader:
+            frames = reader.rest()
+        told = api.turn(frames[0].data["thread_id"], frames[0].turn_id)
+    assert (frames[-1].event, frames[-1].data["code"]) == ("error", "upstream_unavailable")
+    assert text_of(frames).startswith("The ")
+    assert text_of(frames) == told["content"] != ANSWER
+    assert told["partial"] is True
+    assert [each["model"] for each in provider.requests] == [f"demo-{fault}"]
+
+
+def test_the_model_that_quotes_stands_in_when_every_provider_is_down(
+    provider: Provider, docs: Path
+):
+    with served(provider, docs, "demo-unavailable", "quoting") as server:
+        done = server.api().chat(QUESTION).json()
+    assert "31 days of leave" in done["content"]
+    assert done["cost"]["model"] == "quoting"
+
+
+def test_a_turn_that_may_not_spend_what_it_needs_fails_before_a_call(
+    provider: Provider, docs: Path
+):
+    with (
+        served(provider, docs, "demo", turn_tokens=20) as server,
+        server.api().stream(QUESTION) as reader,
+    ):
+        frames = reader.rest()
+    assert frames[-1].data["code"] == "budget_exceeded"
+    assert provider.requests == []
