@@ -30,9 +30,12 @@ def scope_of(parts: GuardedParts) -> Scope:
             f"The policy '{parts.policy.name}' has scope.examples, which need an encoder: give the "
             "agent one, or take them out."
         )
+    examples = Examples(rules, parts.encoder) if rules.examples and parts.encoder else None
+    if examples is not None:
+        examples.warm()
     return Scope(
         policy=parts.policy,
-        examples=Examples(rules, parts.encoder) if rules.examples and parts.encoder else None,
+        examples=examples,
         judge=Judge(parts.judge, parts.policy) if parts.judge else None,
     )
 
