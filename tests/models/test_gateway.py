@@ -1,7 +1,7 @@
 """What a chain of models does, with models that say what a test wrote."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
@@ -295,7 +295,8 @@ def test_a_call_that_the_client_left_speaks_neither_for_nor_against_its_provider
     chain = gateway(model("One ", ...), terms=Terms(health=health))
 
     async def leave() -> None:
-        async with aclosing(chain.astream(list(PROMPT))) as chunks:
+        stream = cast("AsyncGenerator[AIMessageChunk, None]", chain.astream(list(PROMPT)))
+        async with aclosing(stream) as chunks:
             async for _ in chunks:
                 break
 
