@@ -42,6 +42,8 @@ class Reading:
 
     question: str
     """With the earlier questions that it cannot be read without in front."""
+    own: str = ""
+    """The last question alone, where it leans on an earlier one."""
     passages: tuple[Quotable, ...] = ()
 
 
@@ -55,8 +57,9 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Reading:
     fence = opening[1]
     block, _, question = last[opening.end() :].partition(f"</passages-{fence}>")
     question = question.strip()
-    asked = "\n\n".join([*leaned_on(said[:-1], question), question])
-    return Reading(asked, _passages(block, fence))
+    earlier = leaned_on(said[:-1], question)
+    asked = "\n\n".join([*earlier, question])
+    return Reading(asked, question if earlier else "", _passages(block, fence))
 
 
 def _is_announced(fence: str, messages: Sequence[BaseMessage]) -> bool:

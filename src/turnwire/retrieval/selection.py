@@ -21,9 +21,9 @@ class RetrievalPolicy:
 
     candidates: int = 40
     """How many of the ranking are looked at."""
-    kept: int = 6
+    kept: int = 8
     """How many passages a search returns at most."""
-    per_document: int = 3
+    per_document: int = 5
     lexical_weight: float = 0.4
     """What the best BM25 adds, in standard deviations of the cosine."""
     code_bonus: float = 2.0
