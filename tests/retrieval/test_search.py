@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnwire.errors import SetupError
+from turnwire.events import Passage
 from turnwire.retrieval.encoder import Encoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.ingest import ingest
@@ -45,6 +46,21 @@ def test_evidence_says_where_it_comes_from(retriever: Retriever):
     assert found.evidence[0].text.startswith(first.snippet[:40])
     assert found.search.status == "ok"
     assert adds_up(found)
+
+
+def test_evidence_tells_the_state_of_its_document(
+    retriever: Retriever, index: Index, library: Path, encoder: Encoder, tmp_path: Path
+):
+    def passage() -> Passage:
+        return retriever.search("road ambulance for each hospital stay").evidence[0].passage
+
+    before = passage()
+    assert (before.date, before.version) == ("2025-03-01", "1.10")
+    changed = (library / "cover.md").read_text().replace("1.10", "1.11")
+    (tmp_path / "cover.md").write_text(changed)
+    ingest(tmp_path / "cover.md", corpus="policies", index=index, encoder=encoder)
+    assert passage().version == "1.11"
+    assert passage().digest != before.digest
 
 
 def test_evidence_is_numbered_from_1_and_sorted_by_score(retriever: Retriever):

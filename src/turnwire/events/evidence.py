@@ -34,7 +34,7 @@ class Passage(Fact):
     version: str | None = Field(default=None, exclude_if=_is_absent)
     """The document's own version where it has one."""
     digest: str | None = Field(default=None, exclude_if=_is_absent)
-    """The beginning of the document's SHA-256: which state of it the passage was read from."""
+    """Changes when the document's file does: which state of it the passage was read from."""
 
 
 class Funnel(Fact):

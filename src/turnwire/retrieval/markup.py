@@ -35,7 +35,12 @@ _BLOCKS_LISTED: Final = """
     figure form header hr html li main ol p pre section summary table tbody tfoot thead tr ul
 """
 _BLOCKS: Final = frozenset(_BLOCKS_LISTED.split())
-_DATES: Final = frozenset({"date", "dcterms.date", "dc.date", "article:published_time"})
+# When the text was last changed says more about it than when it was first published.
+_CHANGED: Final = ("updated", "last_updated", "lastmod", "modified", "date")
+_DATES: Final = (
+    "article:modified_time", "dcterms.modified", "last-modified", "date", "dcterms.date",
+    "dc.date", "article:published_time",
+)  # fmt: skip
 
 
 def decoded(path: Path, data: bytes) -> str:
@@ -67,7 +72,7 @@ def parse_markdown(path: Path, data: bytes) -> Draft:
     return Draft(
         title=facts.get("title") or outline.first_heading,
         locale=facts.get("locale") or facts.get("lang") or facts.get("language"),
-        date=facts.get("date"),
+        date=next((facts[name] for name in _CHANGED if name in facts), None),
         version=facts.get("version"),
         sections=outline.sections(),
     )
@@ -92,7 +97,7 @@ def parse_html(path: Path, data: bytes) -> Draft:
     return Draft(
         title=title or outline.first_heading,
         locale=locale or meta.get("locale") or meta.get("language"),
-        date=next((meta[name] for name in sorted(_DATES & meta.keys())), None),
+        date=next((meta[name] for name in _DATES if name in meta), None),
         version=meta.get("version"),
         sections=outline.sections(),
     )

@@ -3,9 +3,10 @@
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import docx
 import pypdf
@@ -29,6 +30,9 @@ MAX_PAGES: Final = 5000
 
 # A word broken at the end of a printed line.
 _HYPHENATED: Final = re.compile(r"(?<=[a-záéíóúüñ])-\n(?=[a-záéíóúüñ])")
+_PDF_DATE: Final = re.compile(r"D:(\d{4})(?:(\d{2})(?:(\d{2}))?)?")
+# What python-docx writes into each document that it makes.
+_TEMPLATE: Final = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
 _HEADING: Final = re.compile(r"Heading ([1-9])")
 _MADE_UP_TITLE: Final = re.compile(
     r"untitled|microsoft word\b|powerpoint\b|.*\.(?:docx?|pdf|indd)$", re.I
@@ -77,7 +81,21 @@ def _pdf_draft(path: Path, reader: pypdf.PdfReader) -> Draft:
     if not sections:
         raise UnreadableDocument(path, "holds no text; a scan needs text recognition first")
     title = one_line(reader.metadata.title or "") if reader.metadata else ""
-    return Draft(title=None if _MADE_UP_TITLE.match(title) else title or None, sections=sections)
+    return Draft(
+        title=None if _MADE_UP_TITLE.match(title) else title or None,
+        date=_pdf_date(reader),
+        sections=sections,
+    )
+
+
+def _pdf_date(reader: pypdf.PdfReader) -> str | None:
+    """Return when the document was changed last, in the form that PDF writes (ISO 32000, 7.9.4)."""
+    facts = cast("Mapping[str, object]", reader.metadata or {})
+    for name in ("/ModDate", "/CreationDate"):
+        found = _PDF_DATE.match(str(facts.get(name) or ""))
+        if found is not None:
+            return "-".join(each for each in found.groups() if each)
+    return None
 
 
 def _page_text(text: str) -> str:
@@ -110,7 +128,20 @@ def _docx_draft(document: Document) -> Draft:
             outline.heading(int(heading[1]), block.text)
         else:
             outline.block(block.text)
-    return Draft(title=title or outline.first_heading, sections=outline.sections())
+    facts = document.core_properties
+    return Draft(
+        title=title or outline.first_heading,
+        date=_docx_date(document),
+        version=facts.version or None,
+        sections=outline.sections(),
+    )
+
+
+def _docx_date(document: Document) -> str | None:
+    """Return the day on which the document was changed last; its template's is nobody's."""
+    facts = document.core_properties
+    changed = facts.modified or facts.created
+    return changed.date().isoformat() if changed and changed != _TEMPLATE else None
 
 
 def _style(paragraph: Paragraph) -> str:

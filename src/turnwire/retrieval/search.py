@@ -19,6 +19,7 @@ MAX_QUERY: Final = 2000
 """Characters of a query that are searched for and reported."""
 
 _SNIPPET: Final = 280
+_DIGEST: Final = 12
 _NOWHERE: Final = np.empty(0, dtype=np.intp)
 _EVEN: Final = 0.02
 """The least spread of cosines that counts: below it, z-scores would blow up noise."""
@@ -165,6 +166,8 @@ def _evidence(candidate: Candidate, number: int) -> Evidence:
             source=stored.corpus,
             locale=stored.locale,
             date=stored.date,
+            version=stored.version,
+            digest=stored.digest[:_DIGEST] if stored.digest else None,
         ),
         text=stored.text,
     )

@@ -64,6 +64,8 @@ def select(
     top = max((each.nearness for each in ranked), default=0.0)
     for candidate in ranked:
         drop = _drop(candidate, kept, top, policy)
+        if drop == "dedupe":
+            _take_newer(candidate, kept, policy)
         if drop is None:
             kept.append(candidate)
         else:
@@ -108,6 +110,18 @@ def _is_relevant(candidate: Candidate, top: float, policy: RetrievalPolicy) -> b
     if candidate.has_code:
         return True
     return relevance(candidate, policy) >= policy.floor and candidate.nearness >= policy.tail * top
+
+
+def _take_newer(candidate: Candidate, kept: list[Candidate], policy: RetrievalPolicy) -> None:
+    """Put a newer near copy in the place of an older one: what was withdrawn is not quoted."""
+    for at, other in enumerate(kept):
+        newer = (candidate.passage.date or "") > (other.passage.date or "")
+        if newer and _is_same(candidate, other, policy):
+            rest = [*kept[:at], *kept[at + 1 :]]
+            fits = _length([*rest, candidate]) <= policy.budget
+            if fits and _count(candidate, rest) < policy.per_document:
+                kept[at] = candidate
+            return
 
 
 def _is_same(one: Candidate, other: Candidate, policy: RetrievalPolicy) -> bool:
