@@ -9,6 +9,7 @@ import pytest
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from turnwire.errors import TurnwireError
+from turnwire.retrieval import office
 from turnwire.retrieval.documents import Section, UnreadableDocument, clean
 from turnwire.retrieval.loaders import load, parse
 
@@ -176,6 +177,17 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
         for _ in range(210):
             member.write(bytes(2**20))
     assert "unpacks to 210 MB" in refusal(tmp_path / "a.docx")
+
+
+def test_xml_that_would_fill_the_memory_is_refused_before_it_is_parsed(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", b"<w:p/>" * 3_000_000)
+    assert "17 MB of XML; 16 MB are allowed" in refusal(tmp_path / "a.docx")
+
+
+def test_a_pdf_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(office, "MAX_SECONDS", -1.0)
+    assert "to read; split it" in refusal(a_pdf(tmp_path / "a.pdf", "One.", "Two."))
 
 
 def test_a_zip_that_is_no_word_document_is_refused(tmp_path: Path):

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import yaml
 
-from turnwire.retrieval.documents import Draft, Outline, UnreadableDocument
+from turnwire.retrieval.documents import MAX_CHARACTERS, Draft, Outline, UnreadableDocument
 
 etree: Any = import_module("lxml.etree")  # it comes without types
 _Element: TypeAlias = Any
@@ -49,10 +49,13 @@ def decoded(path: Path, data: bytes) -> str:
     if not utf16 and b"\x00" in data:
         raise UnreadableDocument(path, f"is not text: a NUL byte at {data.index(0)}")
     try:
-        return data.decode("utf-16" if utf16 else "utf-8-sig")
+        text = data.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as wrong:
         reason = f"is not {'UTF-16' if utf16 else 'UTF-8'}: {wrong.reason} at byte {wrong.start}"
         raise UnreadableDocument(path, f"{reason}; save it as UTF-8") from wrong
+    if len(text) > MAX_CHARACTERS:  # before it is cut up, which takes ten times its size
+        raise UnreadableDocument(path, f"holds more than {MAX_CHARACTERS:,} characters; split it")
+    return text
 
 
 def parse_text(path: Path, data: bytes) -> Draft:
