@@ -37,6 +37,7 @@ from turnwire.models.quoting import Quoting
 from turnwire.nodes.guardrails.policy import Policy, load_policy, shipped_policy
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
+from turnwire.retrieval.reranking import load_reranker
 from turnwire.retrieval.search import Found, Retriever
 from turnwire.retrieval.selection import RetrievalPolicy
 from turnwire.retrieval.splitter import sentences
@@ -187,7 +188,8 @@ def _served(settings: Settings) -> Served:
     encoder = EmbeddedEncoder()
     encoder.encode(["warm"])
     index = Index(settings.data_dir / INDEX)
-    retriever = Retriever(index, encoder, RetrievalPolicy())
+    reranker = load_reranker(settings.reranker) if settings.reranker is not None else None
+    retriever = Retriever(index, encoder, RetrievalPolicy(), reranker=reranker)
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
     parts = [_parts(settings, corpus, retriever, quoting) for corpus in corpora(settings)]
     return Served(tuple((build(each), manifest(each)) for each in parts), index)

@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     policy: Path | None = None
     """The guardrail policy (YAML); none: the shipped one that fits the documents."""
 
+    reranker: str | None = None
+    """``package.module:factory``: a function that returns ``(query, texts) -> scores``."""
     model: str = "quoting"
     """``quoting`` (offline), ``openai:NAME``, ``anthropic:NAME`` or any LangChain provider."""
     model_base_url: str | None = None

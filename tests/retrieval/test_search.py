@@ -148,6 +148,22 @@ def test_the_rerank_hint_is_reported_and_there_is_no_reranker(retriever: Retriev
     assert (funnel.rerank, funnel.rerank_hint) == ("off", True)
 
 
+def test_neighbours_that_were_cut_apart_are_read_as_one(
+    index: Index, encoder: Encoder, tmp_path: Path
+):
+    parts = [f"The zeppelin number {at} flies over the lake. " + "Calm air. " * 60 for at in "123"]
+    (tmp_path / "a.md").write_text("# Air\n\n" + "\n\n".join(parts) + "\n\n## Sea\n\nZeppelin.")
+    ingest(tmp_path / "a.md", corpus="c", index=index, encoder=encoder)
+    found = Retriever(index, encoder, RetrievalPolicy()).search("zeppelin flies over the lake")
+    texts = [each.text for each in found.evidence]
+    whole = next(each for each in texts if "number 1" in each)
+    assert whole.index("number 1") < whole.index("number 2") < whole.index("number 3")
+    assert "Zeppelin." in texts
+    assert [each.passage.index for each in found.evidence] == [1, 2]
+    assert found.search.funnel is not None
+    assert found.search.funnel.kept == 4
+
+
 def test_a_search_sees_what_was_ingested_since_the_last_one(
     retriever: Retriever, index: Index, encoder: Encoder, tmp_path: Path
 ):

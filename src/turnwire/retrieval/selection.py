@@ -53,6 +53,8 @@ class Candidate:
     """The share of the query's content words that the passage has, 0 to 1."""
     has_code: bool = False
     """Whether it has an identifier that the query names."""
+    place: int = 0
+    """Where it stands in the index; neighbours of a document stand side by side."""
 
 
 def select(
