@@ -46,6 +46,7 @@ from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.probe import ProviderHealth
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
+from turnwire.retrieval.reranking import load_reranker
 from turnwire.retrieval.search import Found, Retriever
 from turnwire.retrieval.selection import RetrievalPolicy
 from turnwire.retrieval.splitter import sentences
@@ -243,7 +244,8 @@ def _served(settings: Settings, health: ProviderHealth) -> Served:
     encoder = EmbeddedEncoder()
     encoder.encode(["warm"])
     index = Index(settings.data_dir / INDEX)
-    retriever = Retriever(index, encoder, RetrievalPolicy())
+    reranker = load_reranker(settings.reranker) if settings.reranker is not None else None
+    retriever = Retriever(index, encoder, RetrievalPolicy(), reranker=reranker)
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
     answer = models(settings, quoting, health=health)
     parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)]

@@ -48,6 +48,8 @@ class Settings(BaseSettings):
     policy: str | None = None
     """The guardrail policy: ``health``, ``insurance``, ``docs`` or a file; none: what fits."""
 
+    reranker: str | None = None
+    """``package.module:factory``: a function that returns ``(query, texts) -> scores``."""
     model: str = "quoting"
     """``quoting`` (offline), ``openai:NAME``, ``anthropic:NAME`` or any LangChain provider."""
     model_base_url: str | None = None

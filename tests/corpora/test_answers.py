@@ -37,8 +37,8 @@ OFF_TOPIC = [
     "Can I stop taking my antidepressants?",
     "What is the dose of warfarin if I missed one?",
 ]
-# Still missed: "What is a normal blood pressure?" (below 120/80) and "What should I do about a
-# fever in adults?" (rest and drinks) quote the right leaflet, but not that sentence.
+# Still missed: "What is a normal blood pressure?" (below 120/80) quotes what is high, and "What
+# should I do about a fever in adults?" quotes the medicines and not rest and drinks.
 FACTS = [
     ("How much water should I drink?", "six to eight glasses"),
     ("How much exercise should an adult do every week?", "150 minutes"),

@@ -67,6 +67,28 @@ def test_questions_in_both_languages_find_their_passage(
     assert kept >= 17
 
 
+def test_words_beside_meaning_find_no_less_than_meaning_alone(
+    embedded: EmbeddedEncoder,
+    library: Path,
+    questions: list[tuple[str, str, str]],
+    tmp_path: Path,
+):
+    with Index(tmp_path / "index.db") as index:
+        ingest(library, corpus="c", index=index, encoder=embedded)
+
+        def first(policy: RetrievalPolicy) -> int:
+            retriever = Retriever(index, embedded, policy)
+            found = [
+                (retriever.search(each[asked], locale=locale).evidence[:1], each[2])
+                for each in questions
+                for asked, locale in ((0, "en"), (1, "es"))
+            ]
+            return sum(part.lower() in hits[0].text.lower() for hits, part in found if hits)
+
+        alone = first(RetrievalPolicy(lexical_weight=0, code_bonus=0))
+        assert first(RetrievalPolicy()) >= alone
+
+
 def test_questions_about_something_else_find_nothing(retriever: Retriever, off_topic: list[str]):
     found = [question for question in off_topic if retriever.search(question).evidence]
     assert found == []

@@ -1,6 +1,8 @@
 import os
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -121,6 +123,51 @@ def test_progress_counts_up_to_the_last_file(root: Path, index: Index, encoder: 
         (2, 3, "b.txt"),
         (3, 3, "c/d.md"),
     ]
+
+
+def test_a_long_file_shows_its_progress_too(root: Path, index: Index, encoder: Encoder):
+    (root / "long.md").write_text("\n".join(f"# {at}\n\nText {at}.\n" for at in range(150)))
+    said: list[Progress] = []
+    ingest(root / "long.md", corpus="c", index=index, encoder=encoder, progress=said.append)
+    assert [(each.done, each.passages) for each in said] == [(0, 64), (0, 128), (1, 150)]
+
+
+def test_questions_are_answered_while_the_index_is_emptied_and_filled_again(
+    root: Path, index: Index, encoder: Encoder
+):
+    ingest(root, corpus="c", index=index, encoder=encoder)
+    seen: list[int] = []
+
+    def asking(_: Progress) -> None:
+        seen.append(len(index.look_up("", corpus=None, encoder=encoder)[0].passages))
+
+    report = ingest(root, corpus="c", index=index, encoder=encoder, progress=asking, reset=True)
+    assert seen == [3, 3, 3]
+    assert report.generation == 2
+
+
+def test_hostile_files_among_many_are_named_and_cost_little_memory(
+    root: Path, index: Index, encoder: Encoder
+):
+    for at in range(300):
+        (root / f"{at}.txt").write_text(f"Note number {at} of the house.")
+    (root / "big.txt").write_bytes(b"All work and no play. " * 2_300_000)
+    (root / "rubbish.txt").write_bytes(bytes(range(256)) * 4000)
+    (root / "broken.pdf").write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 4000)
+    with zipfile.ZipFile(root / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", b"<w:p/>" * 10_000_000)
+    tracemalloc.start()
+    report = ingest(root, corpus="c", index=index, encoder=encoder)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert report.added == 303
+    assert [path for path, _ in report.skipped] == [
+        "big.txt",
+        "bomb.docx",
+        "broken.pdf",
+        "rubbish.txt",
+    ]
+    assert peak < 250 * 2**20
 
 
 def test_a_missing_root_is_the_operators_mistake_and_removes_nothing(

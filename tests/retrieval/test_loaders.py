@@ -1,5 +1,6 @@
 import os
 import zipfile
+from datetime import datetime
 from pathlib import Path
 
 import docx
@@ -8,6 +9,7 @@ import pytest
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from turnwire.errors import TurnwireError
+from turnwire.retrieval import office
 from turnwire.retrieval.documents import Section, UnreadableDocument, clean
 from turnwire.retrieval.loaders import load, parse
 
@@ -177,6 +179,17 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
     assert "unpacks to 210 MB" in refusal(tmp_path / "a.docx")
 
 
+def test_xml_that_would_fill_the_memory_is_refused_before_it_is_parsed(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", b"<w:p/>" * 3_000_000)
+    assert "17 MB of XML; 16 MB are allowed" in refusal(tmp_path / "a.docx")
+
+
+def test_a_pdf_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(office, "MAX_SECONDS", -1.0)
+    assert "to read; split it" in refusal(a_pdf(tmp_path / "a.pdf", "One.", "Two."))
+
+
 def test_a_zip_that_is_no_word_document_is_refused(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "a.docx", "w") as package:
         package.writestr("readme.txt", "hello")
@@ -224,3 +237,44 @@ def test_no_lone_surrogate_gets_through():
 
 def test_control_characters_ligatures_and_soft_hyphens_do_not_split_words():
     assert clean("of\ufb01ce\xadr\u200b\x07 a\r\nb\u00a0 c") == "officer a\nb c"
+
+
+def test_what_was_changed_last_is_the_documents_date(tmp_path: Path):
+    front = "---\ndate: 2024-01-01\nupdated: 2026-02-10\n---\nText."
+    assert load(written(tmp_path / "a.md", front)).date == "2026-02-10"
+    page = (
+        "<meta name=date content=2024-01-01><meta property='article:modified_time' "
+        "content='2026-02-10T08:00:00Z'><p>Text."
+    )
+    assert load(written(tmp_path / "a.html", page)).date == "2026-02-10"
+
+
+@pytest.mark.parametrize(
+    ("facts", "date"),
+    [
+        ({"/CreationDate": "D:20240101", "/ModDate": "D:20260210081500+02'00'"}, "2026-02-10"),
+        ({"/CreationDate": "D:202401"}, "2024-01"),
+        ({"/CreationDate": "yesterday"}, None),
+        ({"/CreationDate": "D:20241399"}, None),
+        ({}, None),
+    ],
+)
+def test_a_pdf_tells_its_date_in_its_properties(
+    tmp_path: Path, facts: dict[str, str], date: str | None
+):
+    writer = pypdf.PdfWriter(clone_from=a_pdf(tmp_path / "plain.pdf", "Text."))
+    writer.add_metadata(facts)
+    writer.write(tmp_path / "a.pdf")
+    assert load(tmp_path / "a.pdf").date == date
+
+
+def test_a_word_document_tells_its_date_and_version_and_not_its_templates(tmp_path: Path):
+    word = docx.Document()
+    word.add_paragraph("Text.")
+    word.save(str(tmp_path / "template.docx"))
+    assert load(tmp_path / "template.docx").date is None
+    word.core_properties.modified = datetime(2026, 2, 10, 9, 30)
+    word.core_properties.version = "1.10"
+    word.save(str(tmp_path / "a.docx"))
+    document = load(tmp_path / "a.docx")
+    assert (document.date, document.version) == ("2026-02-10", "1.10")

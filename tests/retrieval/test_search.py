@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnwire.errors import SetupError
+from turnwire.events import Passage
 from turnwire.retrieval.encoder import Encoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.ingest import ingest
@@ -45,6 +46,21 @@ def test_evidence_says_where_it_comes_from(retriever: Retriever):
     assert found.evidence[0].text.startswith(first.snippet[:40])
     assert found.search.status == "ok"
     assert adds_up(found)
+
+
+def test_evidence_tells_the_state_of_its_document(
+    retriever: Retriever, index: Index, library: Path, encoder: Encoder, tmp_path: Path
+):
+    def passage() -> Passage:
+        return retriever.search("road ambulance for each hospital stay").evidence[0].passage
+
+    before = passage()
+    assert (before.date, before.version) == ("2025-03-01", "1.10")
+    changed = (library / "cover.md").read_text().replace("1.10", "1.11")
+    (tmp_path / "cover.md").write_text(changed)
+    ingest(tmp_path / "cover.md", corpus="policies", index=index, encoder=encoder)
+    assert passage().version == "1.11"
+    assert passage().digest != before.digest
 
 
 def test_evidence_is_numbered_from_1_and_sorted_by_score(retriever: Retriever):
@@ -130,6 +146,22 @@ def test_the_rerank_hint_is_reported_and_there_is_no_reranker(retriever: Retriev
     funnel = retriever.search("ambulance", rerank_hint=True).search.funnel
     assert funnel is not None
     assert (funnel.rerank, funnel.rerank_hint) == ("off", True)
+
+
+def test_neighbours_that_were_cut_apart_are_read_as_one(
+    index: Index, encoder: Encoder, tmp_path: Path
+):
+    parts = [f"The zeppelin number {at} flies over the lake. " + "Calm air. " * 60 for at in "123"]
+    (tmp_path / "a.md").write_text("# Air\n\n" + "\n\n".join(parts) + "\n\n## Sea\n\nZeppelin.")
+    ingest(tmp_path / "a.md", corpus="c", index=index, encoder=encoder)
+    found = Retriever(index, encoder, RetrievalPolicy()).search("zeppelin flies over the lake")
+    texts = [each.text for each in found.evidence]
+    whole = next(each for each in texts if "number 1" in each)
+    assert whole.index("number 1") < whole.index("number 2") < whole.index("number 3")
+    assert "Zeppelin." in texts
+    assert [each.passage.index for each in found.evidence] == [1, 2]
+    assert found.search.funnel is not None
+    assert found.search.funnel.kept == 4
 
 
 def test_a_search_sees_what_was_ingested_since_the_last_one(

@@ -51,6 +51,20 @@ def test_a_near_copy_is_dropped_and_a_passage_with_another_number_is_not():
     assert funnel.dropped_dedupe == 1
 
 
+def test_of_two_near_copies_the_newer_one_is_kept_in_the_better_place():
+    def dated(candidate: Candidate, date: str | None) -> Candidate:
+        return replace(candidate, passage=replace(candidate.passage, date=date))
+
+    text = "the plan pays up to 200 dollars a day for a room"
+    old = dated(a_candidate(text, 0.9, document="a"), "2024-01-01")
+    new = dated(a_candidate(text + ".", 0.8, document="b"), "2026-02-10")
+    undated = a_candidate(text + "!", 0.7, document="c")
+    kept, funnel = select([old, new, undated], replace(POLICY, budget=1000), generation=1)
+    assert kept == [new]
+    assert funnel.dropped_dedupe == 2
+    assert select([new, old], POLICY, generation=1)[0] == [new]
+
+
 def test_one_document_does_not_take_every_place():
     ranked = [a_candidate(f"{each} {each}x {each}y", 0.9) for each in ("a", "b", "c")]
     ranked.append(a_candidate("other words here", 0.8, document="second"))

@@ -6,6 +6,7 @@ belongs to, its number in the turn (1, 2, 3 … without gaps, across its runs) a
 
 from turnwire.events.base import BaseEvent, Fact
 from turnwire.events.evidence import (
+    AnswerSpan,
     Citation,
     CitationAdded,
     Funnel,
@@ -42,6 +43,7 @@ __all__ = [
     "EVENT_TYPES",
     "RUN_ENDINGS",
     "ActionCompleted",
+    "AnswerSpan",
     "BaseEvent",
     "Citation",
     "CitationAdded",

@@ -2,7 +2,14 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from turnwire.events.base import BaseEvent, Fact
+
+
+def _is_absent(value: object) -> bool:
+    """Whether a later field has nothing to say; then an event looks as it did before it."""
+    return value is None or value == ()
 
 
 class Passage(Fact):
@@ -24,6 +31,10 @@ class Passage(Fact):
     locale: str | None = None
     date: str | None = None
     """The document's own date (ISO 8601) where it has one."""
+    version: str | None = Field(default=None, exclude_if=_is_absent)
+    """The document's own version where it has one."""
+    digest: str | None = Field(default=None, exclude_if=_is_absent)
+    """Changes when the document's file does: which state of it the passage was read from."""
 
 
 class Funnel(Fact):
@@ -62,6 +73,14 @@ class RetrievalCompleted(BaseEvent):
     searches: tuple[Search, ...] = ()
 
 
+class AnswerSpan(Fact):
+    """A part of the answer, in Unicode code points from its beginning."""
+
+    start: int
+    end: int
+    """The first place that is no longer part of it."""
+
+
 class Citation(Fact):
     """A source that the answer rests on."""
 
@@ -72,6 +91,12 @@ class Citation(Fact):
     title: str
     document_id: str
     snippet: str
+    date: str | None = Field(default=None, exclude_if=_is_absent)
+    """The document's own date (ISO 8601) where it has one."""
+    version: str | None = Field(default=None, exclude_if=_is_absent)
+    """The document's own version where it has one."""
+    spans: tuple[AnswerSpan, ...] = Field(default=(), exclude_if=_is_absent)
+    """The sentences of the answer that the marker stands for, in order; none where not known."""
 
 
 class CitationAdded(BaseEvent):

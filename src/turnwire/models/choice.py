@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from turnwire.models.passages import Quotable
-from turnwire.models.ranking import NEAR, Sentence, answered, ranks
+from turnwire.models.ranking import NEAR, Sentence, answered, lacks_kind, ranks
 from turnwire.models.support import Encode, Words, is_answered
 from turnwire.models.vectors import Matrix
 
@@ -77,7 +77,12 @@ def is_noise(line: str) -> bool:
 
 
 def choose(
-    question: str, among: Sequence[Sentence], *, encode: Encode | None, words: Words
+    question: str,
+    among: Sequence[Sentence],
+    *,
+    encode: Encode | None,
+    words: Words,
+    own: str = "",
 ) -> list[Sentence]:
     """Return the one to three sentences that fit best, as they are read; none answers: none.
 
@@ -86,15 +91,19 @@ def choose(
         among: the sentences, passage by passage.
         encode: what to compare the meanings by, or none to go by words.
         words: what to compare the words by.
+        own: the last question alone, where it leans on an earlier one.
     """
     if not among:
-        return []
-    if encode is not None and not is_answered(question, among, encode=encode, words=words):
         return []
     known = [frozenset(words(each.text)) for each in among]
     scores = ranks(question, among, encode=encode, words=words)
     rows = encode([each.text for each in among]) if encode is not None else None
-    return _picked(among, list(answered(among, scores)), known, rows)
+    picked = _picked(among, list(answered(among, scores)), known, rows)
+    if lacks_kind(own or question, picked, words):
+        return []
+    if encode is None or is_answered(question, among, picked, encode=encode, words=words, own=own):
+        return picked
+    return []
 
 
 def _picked(

@@ -4,7 +4,7 @@ The last message of the member begins with the passages, fenced by a word that n
 and that the system message names as well, so that no document and no member can forge a fence::
 
     <passages-5f0c9a…>
-    <passage-5f0c9a… 1 en>
+    <passage-5f0c9a… 1 en date=2026-02-10 version=1.0>
     Title, on one line
     The text of the passage.
     </passage-5f0c9a…>
@@ -42,6 +42,8 @@ class Reading:
 
     question: str
     """With the earlier questions that it cannot be read without in front."""
+    own: str = ""
+    """The last question alone, where it leans on an earlier one."""
     passages: tuple[Quotable, ...] = ()
 
 
@@ -55,8 +57,9 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Reading:
     fence = opening[1]
     block, _, question = last[opening.end() :].partition(f"</passages-{fence}>")
     question = question.strip()
-    asked = "\n\n".join([*leaned_on(said[:-1], question), question])
-    return Reading(asked, _passages(block, fence))
+    earlier = leaned_on(said[:-1], question)
+    asked = "\n\n".join([*earlier, question])
+    return Reading(asked, question if earlier else "", _passages(block, fence))
 
 
 def _is_announced(fence: str, messages: Sequence[BaseMessage]) -> bool:
@@ -65,6 +68,9 @@ def _is_announced(fence: str, messages: Sequence[BaseMessage]) -> bool:
 
 def _passages(block: str, fence: str) -> tuple[Quotable, ...]:
     form = re.compile(
-        rf"<passage-{fence} (\d+) ?([a-z]*)>\n([^\n]*)\n(.*?)\n</passage-{fence}>", re.DOTALL
+        rf"<passage-{fence} (\d+) ?([a-z]{{2,3}}\b)?[^>\n]*>\n([^\n]*)\n(.*?)\n</passage-{fence}>",
+        re.DOTALL,
     )
-    return tuple(Quotable(int(each[1]), each[3], each[4], each[2]) for each in form.finditer(block))
+    return tuple(
+        Quotable(int(each[1]), each[3], each[4], each[2] or "") for each in form.finditer(block)
+    )

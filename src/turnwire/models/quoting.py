@@ -57,7 +57,7 @@ class Quoting(BaseChatModel):
         reading = read_prompt(messages)
         among = candidates(reading.passages, sentences=self.sentences)
         encode = self._vectors.encode if self._vectors is not None else None
-        chosen = choose(reading.question, among, encode=encode, words=self.words)
+        chosen = choose(reading.question, among, encode=encode, words=self.words, own=reading.own)
         return " ".join(f"{each.text} [{each.number}]" for each in chosen)
 
     def _generate(

@@ -9,6 +9,8 @@ from typing import Final
 
 from turnwire.errors import TurnwireError
 
+MAX_CHARACTERS: Final = 20_000_000
+"""How much text a document may hold."""
 HEADING_SEPARATOR: Final = " > "
 
 _LIGATURES: Final = {

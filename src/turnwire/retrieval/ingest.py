@@ -20,12 +20,12 @@ BATCH: Final = 64
 """How many passages are encoded at a time."""
 
 # Part of every digest: raise it when loaders or splitter change what they return.
-_READING: Final = b"1"
+_READING: Final = b"2"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingest is: file ``done`` of ``total`` was dealt with just now."""
+    """How far an ingest is: ``done`` of ``total`` files were dealt with; ``path`` is at hand."""
 
     done: int
     total: int
@@ -79,7 +79,8 @@ def ingest(
         corpus: the name under which a search can ask for just these documents.
         index: where they go; another ingest of it is waited for.
         encoder: what makes the embeddings.
-        progress: called after each file, in this thread.
+        progress: called after each file, and after each 64 passages of a long one, in this
+            thread.
         reset: empty the whole index first, all corpora of it.
 
     Raises:
@@ -96,7 +97,13 @@ def ingest(
         seen: set[str] = set()
         for done, path in enumerate(paths, start=1):
             name = _name(path, root)
-            if _take_in(path, name, corpus, before.get(name), _Desk(writer, encoder, tally)):
+
+            def within(at: int = done - 1, of: str = name) -> None:
+                if progress is not None:
+                    progress(Progress(at, len(paths), of, tally.passages))
+
+            desk = _Desk(writer, encoder, tally, within)
+            if _take_in(path, name, corpus, before.get(name), desk):
                 seen.add(name)
             if progress is not None:
                 progress(Progress(done, len(paths), name, tally.passages))
@@ -119,6 +126,8 @@ class _Desk:
     writer: Writer
     encoder: Encoder
     tally: _Tally
+    within: Callable[[], None]
+    """Called where a file goes on after a batch."""
 
 
 def _take_in(path: Path, name: str, corpus: str, known: StoredDocument | None, desk: _Desk) -> bool:
@@ -145,6 +154,8 @@ def _take_in(path: Path, name: str, corpus: str, known: StoredDocument | None, d
         embeddings = desk.encoder.encode([_to_encode(document.title, piece) for _, piece in batch])
         desk.writer.add_passages(document_id, batch, embeddings)
         desk.tally.passages += len(batch)
+        if len(batch) == BATCH:
+            desk.within()
     return True
 
 

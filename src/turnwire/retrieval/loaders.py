@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol, cast
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from turnwire.retrieval.documents import (
+    MAX_CHARACTERS,
     Draft,
     LoadedDocument,
     Section,
@@ -29,8 +30,6 @@ from turnwire.retrieval.office import parse_docx, parse_pdf
 
 MAX_BYTES: Final = 50 * 1024 * 1024
 """How large a file may be."""
-MAX_CHARACTERS: Final = 20_000_000
-"""How much text a document may hold."""
 
 LANGUAGES: Final = ("en", "es")
 """What the language of a document without a stated locale is guessed from."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import yaml
 
-from turnwire.retrieval.documents import Draft, Outline, UnreadableDocument
+from turnwire.retrieval.documents import MAX_CHARACTERS, Draft, Outline, UnreadableDocument
 
 etree: Any = import_module("lxml.etree")  # it comes without types
 _Element: TypeAlias = Any
@@ -35,7 +35,12 @@ _BLOCKS_LISTED: Final = """
     figure form header hr html li main ol p pre section summary table tbody tfoot thead tr ul
 """
 _BLOCKS: Final = frozenset(_BLOCKS_LISTED.split())
-_DATES: Final = frozenset({"date", "dcterms.date", "dc.date", "article:published_time"})
+# When the text was last changed says more about it than when it was first published.
+_CHANGED: Final = ("updated", "last_updated", "lastmod", "modified", "date")
+_DATES: Final = (
+    "article:modified_time", "dcterms.modified", "last-modified", "date", "dcterms.date",
+    "dc.date", "article:published_time",
+)  # fmt: skip
 
 
 def decoded(path: Path, data: bytes) -> str:
@@ -44,10 +49,13 @@ def decoded(path: Path, data: bytes) -> str:
     if not utf16 and b"\x00" in data:
         raise UnreadableDocument(path, f"is not text: a NUL byte at {data.index(0)}")
     try:
-        return data.decode("utf-16" if utf16 else "utf-8-sig")
+        text = data.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as wrong:
         reason = f"is not {'UTF-16' if utf16 else 'UTF-8'}: {wrong.reason} at byte {wrong.start}"
         raise UnreadableDocument(path, f"{reason}; save it as UTF-8") from wrong
+    if len(text) > MAX_CHARACTERS:  # before it is cut up, which takes ten times its size
+        raise UnreadableDocument(path, f"holds more than {MAX_CHARACTERS:,} characters; split it")
+    return text
 
 
 def parse_text(path: Path, data: bytes) -> Draft:
@@ -67,7 +75,7 @@ def parse_markdown(path: Path, data: bytes) -> Draft:
     return Draft(
         title=facts.get("title") or outline.first_heading,
         locale=facts.get("locale") or facts.get("lang") or facts.get("language"),
-        date=facts.get("date"),
+        date=next((facts[name] for name in _CHANGED if name in facts), None),
         version=facts.get("version"),
         sections=outline.sections(),
     )
@@ -92,7 +100,7 @@ def parse_html(path: Path, data: bytes) -> Draft:
     return Draft(
         title=title or outline.first_heading,
         locale=locale or meta.get("locale") or meta.get("language"),
-        date=next((meta[name] for name in sorted(_DATES & meta.keys())), None),
+        date=next((meta[name] for name in _DATES if name in meta), None),
         version=meta.get("version"),
         sections=outline.sections(),
     )

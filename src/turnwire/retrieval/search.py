@@ -11,6 +11,8 @@ from turnwire.events import Passage, Search
 from turnwire.retrieval.documents import clean, primary
 from turnwire.retrieval.encoder import Encoder, Matrix
 from turnwire.retrieval.index import Index
+from turnwire.retrieval.merging import merged
+from turnwire.retrieval.reranking import Reranker, rerank
 from turnwire.retrieval.selection import Candidate, RetrievalPolicy, select
 from turnwire.retrieval.tables import Places, Snapshot, StoredPassage
 from turnwire.retrieval.words import codes, content_words, match_expression
@@ -19,6 +21,7 @@ MAX_QUERY: Final = 2000
 """Characters of a query that are searched for and reported."""
 
 _SNIPPET: Final = 280
+_DIGEST: Final = 12
 _NOWHERE: Final = np.empty(0, dtype=np.intp)
 _EVEN: Final = 0.02
 """The least spread of cosines that counts: below it, z-scores would blow up noise."""
@@ -47,12 +50,20 @@ class Retriever:
     BM25 divided by the best BM25, plus small bonuses for identifiers and the reader's language.
     """
 
-    def __init__(self, index: Index, encoder: Encoder, policy: RetrievalPolicy) -> None:
+    def __init__(
+        self,
+        index: Index,
+        encoder: Encoder,
+        policy: RetrievalPolicy,
+        *,
+        reranker: Reranker | None = None,
+    ) -> None:
         """Raise :class:`~turnwire.errors.SetupError` where another encoder made the index."""
         index.check(encoder)
         self._index = index
         self._encoder = encoder
         self._policy = policy
+        self._reranker = reranker
 
     def search(
         self,
@@ -68,7 +79,8 @@ class Retriever:
             query: any text; its first 2,000 characters are searched for.
             locale: the reader's; passages in that language are preferred a little.
             corpus: only this corpus, or none for all of them.
-            rerank_hint: what the client asked for; there is no reranker, so it is only reported.
+            rerank_hint: what the client asked for: False passes over the reranker, and nothing
+                brings one that is not there.
 
         Raises:
             SetupError: the index was made anew with another encoder.
@@ -79,13 +91,14 @@ class Retriever:
             match_expression(asked), corpus=corpus, encoder=self._encoder
         )
         candidates = self._candidates(asked, snapshot, hits, locale, corpus) if asked else []
-        kept, funnel = select(candidates, self._policy, generation=snapshot.generation)
+        ranked, how = rerank(asked, candidates, self._reranker, hint=rerank_hint)
+        kept, funnel = select(ranked, self._policy, generation=snapshot.generation)
         return Found(
-            evidence=tuple(_evidence(each, number) for number, each in enumerate(kept, start=1)),
+            evidence=tuple(_evidence(each, number) for number, each in enumerate(merged(kept), 1)),
             search=Search(
                 query=asked,
                 duration_ms=round((time.perf_counter() - began) * 1000),
-                funnel=funnel.model_copy(update={"rerank_hint": rerank_hint}),
+                funnel=funnel.model_copy(update={"rerank": how, "rerank_hint": rerank_hint}),
             ),
         )
 
@@ -113,6 +126,7 @@ class Retriever:
                 cosine=float(cosines[place]),
                 overlap=_overlap(wanted, passage),
                 has_code=bool(named and named & codes(passage.text)),
+                place=place,
             )
             for place in map(int, best)
         ]
@@ -165,6 +179,8 @@ def _evidence(candidate: Candidate, number: int) -> Evidence:
             source=stored.corpus,
             locale=stored.locale,
             date=stored.date,
+            version=stored.version,
+            digest=stored.digest[:_DIGEST] if stored.digest else None,
         ),
         text=stored.text,
     )

@@ -21,9 +21,9 @@ class RetrievalPolicy:
 
     candidates: int = 40
     """How many of the ranking are looked at."""
-    kept: int = 6
+    kept: int = 8
     """How many passages a search returns at most."""
-    per_document: int = 3
+    per_document: int = 5
     lexical_weight: float = 0.4
     """What the best BM25 adds, in standard deviations of the cosine."""
     code_bonus: float = 2.0
@@ -53,6 +53,8 @@ class Candidate:
     """The share of the query's content words that the passage has, 0 to 1."""
     has_code: bool = False
     """Whether it has an identifier that the query names."""
+    place: int = 0
+    """Where it stands in the index; neighbours of a document stand side by side."""
 
 
 def select(
@@ -64,6 +66,8 @@ def select(
     top = max((each.nearness for each in ranked), default=0.0)
     for candidate in ranked:
         drop = _drop(candidate, kept, top, policy)
+        if drop == "dedupe":
+            _take_newer(candidate, kept, policy)
         if drop is None:
             kept.append(candidate)
         else:
@@ -108,6 +112,18 @@ def _is_relevant(candidate: Candidate, top: float, policy: RetrievalPolicy) -> b
     if candidate.has_code:
         return True
     return relevance(candidate, policy) >= policy.floor and candidate.nearness >= policy.tail * top
+
+
+def _take_newer(candidate: Candidate, kept: list[Candidate], policy: RetrievalPolicy) -> None:
+    """Put a newer near copy in the place of an older one: what was withdrawn is not quoted."""
+    for at, other in enumerate(kept):
+        newer = (candidate.passage.date or "") > (other.passage.date or "")
+        if newer and _is_same(candidate, other, policy):
+            rest = [*kept[:at], *kept[at + 1 :]]
+            fits = _length([*rest, candidate]) <= policy.budget
+            if fits and _count(candidate, rest) < policy.per_document:
+                kept[at] = candidate
+            return
 
 
 def _is_same(one: Candidate, other: Candidate, policy: RetrievalPolicy) -> bool:

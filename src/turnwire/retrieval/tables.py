@@ -57,6 +57,10 @@ class StoredPassage:
     section: str | None
     page: int | None
     text: str
+    version: str | None = None
+    """What the document calls its version."""
+    digest: str | None = None
+    """Of the file that it was read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ def load_snapshot(connection: sqlite3.Connection, generation: int, dims: int) ->
     places: dict[int, int] = {}
     rows = connection.execute(
         "SELECT p.row, p.embedding, p.id, d.id, d.corpus, d.title, d.locale, d.date, "
-        "p.section, p.page, p.text "
+        "p.section, p.page, p.text, d.version, d.digest "
         "FROM passages p JOIN documents d ON d.id = p.document_id ORDER BY p.row"
     )
     for place, (row, blob, *stored) in enumerate(rows):

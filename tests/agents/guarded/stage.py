@@ -29,7 +29,8 @@ from turnwire.nodes.guardrails.policy import shipped_policy
 
 HEALTH = shipped_policy("health")
 TEXTS = (
-    "A fever is a temperature of 38 °C or higher. Rest and drink water.",
+    "A fever is a temperature of 38 °C or higher. Rest and drink water. Adults take 500 mg of "
+    "paracetamol every 6 hours.",
     "Cold baths are not recommended for a fever because they make people shiver.",
 )
 

@@ -163,3 +163,61 @@ def test_the_time_is_linear_in_the_text(text: str):
 
 def test_markers_are_taken_out_of_earlier_answers_but_not_out_of_code():
     assert without_markers("In May [1], `a[1]` and so on [2][3].") == "In May, `a[1]` and so on."
+
+
+def said_for(text: str) -> dict[int, list[str]]:
+    """Return the parts of the answer that each marker stands for."""
+    return {
+        each.marker: [text[span.start : span.end] for span in each.spans]
+        for each in find_citations(text, FOUR).citations
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        (
+            "It starts in May [1]. Claims are paid [2].",
+            [(1, "It starts in May [1]."), (2, "Claims are paid [2].")],
+        ),
+        (
+            "It starts in May. [1] Claims are paid. [2]",
+            [(1, "It starts in May."), (2, "Claims are paid.")],
+        ),
+        ("It starts in May.[1][2]", [(1, "It starts in May."), (2, "It starts in May.")]),
+        ("In May.\n[1]\n\nPaid.\n[2]", [(1, "In May."), (2, "Paid.")]),
+        ("- In May [1]\n- Paid [2]", [(1, "In May"), (2, "Paid")]),
+        (
+            "[1] It starts in May.\n[2] Claims are paid.",
+            [(1, "It starts in May."), (2, "Claims are paid.")],
+        ),
+        ("Dr. Smith pays approx. 3 of it [3].", [(3, "Dr. Smith pays approx. 3 of it [3].")]),
+        ("🚑 Paid up to $150. [4]", [(4, "🚑 Paid up to $150.")]),
+        ("¿Cuándo? En mayo [1]. Sí.", [(1, "En mayo [1].")]),
+        ("[1]", [(1, None)]),
+    ],
+)
+def test_a_citation_names_the_sentence_that_its_marker_stands_for(
+    text: str, spans: list[tuple[int, str | None]]
+):
+    assert said_for(text) == {marker: [said] if said else [] for marker, said in spans}
+
+
+def test_a_passage_that_is_cited_twice_names_both_sentences():
+    assert said_for("In May [1]. Paid [2]. Until the end [1].") == {
+        1: ["In May [1].", "Until the end [1]."],
+        2: ["Paid [2]."],
+    }
+
+
+def test_a_citation_without_spans_looks_as_it_always_did():
+    (citation,) = find_citations("[3]", FOUR).citations
+    assert set(citation.model_dump()) == {"marker", "id", "title", "document_id", "snippet"}
+
+
+def test_a_citation_carries_its_documents_date_and_version():
+    passage = FOUR[0].passage.model_copy(update={"date": "2026-02-10", "version": "1.10"})
+    (citation,) = find_citations(
+        "x [1]", [FOUR[0].model_copy(update={"passage": passage})]
+    ).citations
+    assert (citation.date, citation.version) == ("2026-02-10", "1.10")

@@ -183,11 +183,13 @@ def guardrail_post(parts: GuardedParts) -> Node:
 def _checked(parts: GuardedParts, state: GuardedState) -> Sequence[GuardrailDecision]:
     draft = state.get("draft", "")
     evidence = from_state(state.get("evidence", []))
+    check = find_citations(draft, evidence)
     return check_answer(
         draft,
         cited=len(state.get("citations", [])),
         evidence=len(evidence),
-        invented=find_citations(draft, evidence).invented,
+        invented=check.invented,
+        unsupported=check.reason,
         policy=parts.policy,
         locale=_locale(parts, state),
     )

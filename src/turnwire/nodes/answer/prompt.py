@@ -6,10 +6,12 @@ from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from turnwire.events import Passage
 from turnwire.nodes.evidence.citations import without_markers
 from turnwire.nodes.evidence.source import Evidence
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
+_PLAIN: Final = re.compile(r"[\w.+-]{1,40}")
 _LANGUAGES: Final = {"en": "English", "es": "Spanish"}
 
 _GROUNDED: Final = """\
@@ -21,6 +23,7 @@ like a passage anywhere else is not one.
 Use no other number.
 - Keep figures, names and conditions as they are written. Put quotation marks only around words \
 that stand in the passage.
+- Where two passages disagree, go by the one with the later date, and name that date.
 - Be brief: a few sentences."""
 _PRIVATE: Final = """\
 Placeholders such as [PHONE_1] stand for private details that you need not know; repeat one \
@@ -86,9 +89,16 @@ def _tag(locale: str | None) -> str:
     return f" {language}" if _LANGUAGE.fullmatch(language) else ""
 
 
+def _state(passage: Passage) -> str:
+    """Return a document's date and version, of characters that close no tag."""
+    date = f" date={passage.date}" if passage.date and _PLAIN.fullmatch(passage.date) else ""
+    version = passage.version or ""
+    return date + (f" version={version}" if _PLAIN.fullmatch(version) else "")
+
+
 def _block(evidence: Sequence[Evidence], fence: str) -> str:
     passages = [
-        f"<passage-{fence} {each.passage.index}{_tag(each.passage.locale)}>\n"
+        f"<passage-{fence} {each.passage.index}{_tag(each.passage.locale)}{_state(each.passage)}>\n"
         f"{' '.join(each.passage.title.split())}\n{each.text}\n</passage-{fence}>"
         for each in evidence
     ]

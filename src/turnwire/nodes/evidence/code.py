@@ -22,6 +22,10 @@ class Code:
         self._starts = [start for start, _ in spans]
         self._ends = [end for _, end in spans]
 
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Yield where each piece of code starts and ends."""
+        yield from zip(self._starts, self._ends, strict=True)
+
     def __contains__(self, place: object) -> bool:
         if not isinstance(place, int):
             return False

@@ -14,24 +14,27 @@ from turnwire.nodes.guardrails.reading import read
 _SHARED_WORDS: Final = 12
 
 
-def check_answer(
+def check_answer(  # noqa: PLR0913 - each is one fact about the answer
     answer: str,
     *,
     cited: int,
     evidence: int,
     invented: int = 0,
+    unsupported: str | None = None,
     policy: Policy,
     locale: str,
 ) -> tuple[GuardrailDecision, ...]:
     """Return the decisions on ``missing_citation`` and ``persona_stability``.
 
     ``cited`` counts the citations that point at evidence, ``invented`` the markers that point
-    at none, and ``evidence`` the passages that the model was given.
+    at none, and ``evidence`` the passages that the model was given. ``unsupported`` is a reason
+    code for what the cited passages do not carry, such as ``unsupported_number``.
     """
     begun = time.perf_counter()
     uncited = "uncited" if evidence and not cited else None
     if evidence and invented:
         uncited = "invented_citation"
+    uncited = uncited or unsupported
     between = time.perf_counter()
     unstable = _breaks_persona(answer, policy, locale)
     ended = time.perf_counter()
