@@ -17,8 +17,8 @@ from turnwire.nodes.guardrails.identifiers import (
     national_ids,
     social_security_numbers,
 )
-from turnwire.nodes.guardrails.normalise import INVISIBLE
 from turnwire.nodes.guardrails.numbers import cards, phones
+from turnwire.nodes.guardrails.pii_plain import plain
 
 PiiKind: TypeAlias = Literal["CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP"]
 
@@ -64,19 +64,31 @@ def find(
     ``regions`` are the countries whose phone numbers are known without their country code.
     Invisible characters and full-width digits hide nothing.
     """
-    plain, places = _plain(text)
+    read = plain(text)
+    spans = longest(candidates(read.text, kinds=kinds, regions=regions))
+    return tuple(Span(read.start(each.start), read.end(each.end), each.kind) for each in spans)
+
+
+def candidates(
+    text: str,
+    *,
+    kinds: Collection[PiiKind] = DEFAULT_KINDS,
+    regions: Sequence[str] = DEFAULT_REGIONS,
+    start: int = 0,
+) -> list[Span]:
+    """Return all that may be personal data in a plain text from ``start`` on.
+
+    The finds may overlap. What stands before ``start`` is only looked at as what precedes.
+    """
     found = [
-        Span(start, end, kind)
+        Span(begin, end, kind)
         for kind, search in _SEARCHES.items()
         if kind in kinds
-        for start, end in search(plain)
+        for begin, end in search(text, start)
     ]
     if "PHONE" in kinds:
-        found += [Span(start, end, "PHONE") for start, end in phones(plain, tuple(regions))]
-    spans = _longest(found)
-    if places is None:
-        return spans
-    return tuple(Span(places[each.start], places[each.end - 1] + 1, each.kind) for each in spans)
+        found += [Span(*each, "PHONE") for each in phones(text, tuple(regions), start)]
+    return found
 
 
 def redact(
@@ -119,32 +131,8 @@ def _fresh(kind: PiiKind, taken: Collection[str]) -> str:
     return f"[{kind}_{number}]"
 
 
-_HIDDEN: Final = re.compile("[^\x00-\u00ac\u00ae-\u01ff]")
-_FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
-    0x00A0: 0x20,
-    0x2007: 0x20,
-    0x202F: 0x20,
-    0x3000: 0x20,
-    0x2010: 0x2D,
-    0x2011: 0x2D,
-    0x2012: 0x2D,
-    0x2013: 0x2D,
-    0x2212: 0x2D,
-}
-
-
-def _plain(text: str) -> tuple[str, Sequence[int] | None]:
-    """Return the text without disguises and, where characters went, where each one came from."""
-    if _HIDDEN.search(text) is None and "\u00a0" not in text:
-        return text, None
-    text = text.translate(_FULL_WIDTH)
-    if INVISIBLE.search(text) is None:
-        return text, None
-    places = [at for at, each in enumerate(text) if INVISIBLE.match(each) is None]
-    return "".join(text[at] for at in places), places
-
-
-def _longest(found: Sequence[Span]) -> tuple[Span, ...]:
+def longest(found: Sequence[Span]) -> tuple[Span, ...]:
+    """Return the finds that stay, in order: of overlapping ones the longest."""
     kept: list[tuple[int, int, PiiKind]] = []
     for span in sorted(found, key=lambda each: (each.start - each.end, each.start)):
         place = bisect_left(kept, (span.start, span.start))
@@ -155,7 +143,7 @@ def _longest(found: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(Span(start, end, kind) for start, end, kind in kept)
 
 
-_SEARCHES: Final[Mapping[PiiKind, Callable[[str], Iterator[tuple[int, int]]]]] = {
+_SEARCHES: Final[Mapping[PiiKind, Callable[[str, int], Iterator[tuple[int, int]]]]] = {
     "CARD": cards,
     "IBAN": ibans,
     "NATIONAL_ID": national_ids,
