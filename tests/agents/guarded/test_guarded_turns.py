@@ -267,7 +267,7 @@ def test_a_model_that_says_nothing_is_unavailable():
 
 
 def test_cancelling_the_turn_closes_the_models_stream():
-    model = Scripted(script=["From ", ...])
+    model = Scripted(script=["From 38 on. ", "Rest", ...])
     stage = Stage(model)
 
     async def cancelled() -> None:

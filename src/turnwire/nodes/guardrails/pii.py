@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from turnwire.nodes.guardrails.identifiers import (
     addresses,
@@ -119,6 +119,11 @@ def redact(
         last = span.end
     parts.append(text[last:])
     return Redaction("".join(parts), known, tuple(dict.fromkeys(each.kind for each in spans)))
+
+
+def placeholder_kind(placeholder: str) -> PiiKind:
+    """Return the kind that ``[PHONE_1]`` stands for."""
+    return cast("PiiKind", placeholder[1 : placeholder.rindex("_")])
 
 
 _PLACEHOLDER: Final = re.compile(r"\[[A-Z_]{2,16}_[0-9]{1,9}\]")

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
 from turnwire.nodes.guardrails.marks import Malformed, Marked
-from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, PiiKind
+from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.rules import (
     EscalationRule,
     Identifier,
@@ -39,6 +39,11 @@ TextKey = Literal[
 ]
 REQUIRED_TEXTS: Final[tuple[TextKey, ...]] = get_args(TextKey)
 
+StreamPolicy: TypeAlias = Literal["hold", "flag", "retract"]
+
+_LONGEST_PHRASE: Final = 24
+"""Words; longer phrases are read, but not over the end of a sentence."""
+
 Locale: TypeAlias = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
 FixedText: TypeAlias = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
@@ -50,15 +55,6 @@ class Limits(Strict):
     """Of one message."""
     max_total_characters: int = Field(default=32_000, ge=1, le=800_000)
     """Of all new messages of one turn."""
-
-
-class PiiRules(Strict):
-    """What is done about personal data in a message."""
-
-    action: Literal["redact", "block"] = "redact"
-    kinds: tuple[PiiKind, ...] = DEFAULT_KINDS
-    regions: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = DEFAULT_REGIONS
-    """Countries whose phone numbers are known without their country code."""
 
 
 class ScopeRules(Strict):
@@ -77,6 +73,10 @@ class Policy(Strict):
     """Whose texts a member gets whose own language has none."""
     limits: Limits = Limits()
     pii: PiiRules = PiiRules()
+    stream_policy: StreamPolicy = "hold"
+    """``hold``: a sentence of the answer leaves after its check. ``flag``: words leave as they are
+    written, and what is odd is noted at the end. ``retract``: the same, but what trips a check is
+    taken back; it was seen, and it stays in the turn's events."""
     lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
     escalation: tuple[EscalationRule, ...] = ()
@@ -138,6 +138,12 @@ class Policy(Strict):
         _ = self.spelt
 
     @cached_property
+    def answer_reach(self) -> int:
+        """How many words before a sentence the rules for answers have to see."""
+        widest = [each.within * len(each.together) for each in self._answer_rules()]
+        return max(widest, default=0) + _LONGEST_PHRASE
+
+    @cached_property
     def escalation_book(self) -> Rulebook[EscalationRule]:
         """The escalation rules, ready to read."""
         return Rulebook(self.escalation)
@@ -178,6 +184,9 @@ class Policy(Strict):
         yield from self.escalation
         yield from self.injection
         yield from self.scope.out_of_scope
+        yield from self._answer_rules()
+
+    def _answer_rules(self) -> Iterator[Rule]:
         yield from self.persona_stability
         yield from self.review
 

@@ -97,7 +97,7 @@ class _Examination:
 
     def redact(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        rules = self._policy.pii
+        rules = self._policy.pii.masking("model")
         mapping, texts, kinds = verdict.mapping, list[str](), dict[PiiKind, None]()
         for message in self._messages:
             redaction = redact(message, mapping=mapping, kinds=rules.kinds, regions=rules.regions)
@@ -108,7 +108,7 @@ class _Examination:
         if not kinds:
             return self._noted(verdict, "pii", "pass", None, started)
         reason = "+".join(sorted(each.lower() for each in kinds))
-        if rules.action == "redact":
+        if not any(rules.actions[each] == "block" for each in kinds):
             return self._noted(verdict, "pii", "redact", reason, started)
         verdict = self._noted(verdict, "pii", "refuse", reason, started)
         return self._ended(verdict, "refuse", reason, "pii_blocked")
