@@ -130,8 +130,9 @@ class Stage:
     ) -> None:
         self.model = model or Scripted(script=["From 38 °C ", "on [1]."])
         self.shelf = shelf or Shelf()
-        named: dict[str, Any] = {"model_name": "scripted", "retriever": self.shelf, **parts}
-        self.parts = GuardedParts(policy=HEALTH, model=self.model, **named)
+        usual = {"policy": HEALTH, "model_name": "scripted", "retriever": self.shelf}
+        named: dict[str, Any] = {**usual, **parts}
+        self.parts = GuardedParts(model=self.model, **named)
         self.saver = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         self.graph: Any = build(self.parts, checkpointer=self.saver)
         self.config = {"configurable": {"thread_id": "c"}}

@@ -125,7 +125,7 @@ def _prepared(
         said,
         masking=privacy.for_answer(each.text for each in evidence),
         mapping=privacy.mapping,
-        gate=Gate(_check(parts, locale), reach=policy.answer_reach),
+        gate=Gate(sentence_check(parts, locale), reach=policy.answer_reach),
         # Where the question is risky, a person reads the answer first, and says it or another.
         manner="silent" if risky else policy.stream_policy,
         refusal=policy.text("refusal", locale),
@@ -133,7 +133,9 @@ def _prepared(
     return prompt, voice
 
 
-def _check(parts: GuardedParts, locale: str) -> SentenceCheck:
+def sentence_check(parts: GuardedParts, locale: str) -> SentenceCheck:
+    """Return what looks at a sentence of the answer before it leaves."""
+
     def check(sentence: str) -> Trip | None:
         unstable = breaks_persona(sentence, parts.policy, locale)
         if unstable is not None:

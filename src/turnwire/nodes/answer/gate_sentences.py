@@ -22,7 +22,7 @@ _INITIALS: Final = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
 _ENUMERATOR: Final = re.compile(r"[\s>*#•\-]*(?:[0-9]{1,3}|[A-Za-z])\Z")
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
 _LISTED: Final = """
-    mr mrs ms dr drs prof st rev jr sr vs no nos fig figs approx dept est inc ltd co e.g i.e cf
+    mr mrs ms dr drs prof st rev jr sr vs fig figs approx dept est inc ltd co e.g i.e cf
     al etc vol pp p ca a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec
     sra srta dra d dña ud uds vd vds núm num pág pag págs art aprox p.ej ej tel av avda ee uu
     máx mín cap ss fdo lic ing
