@@ -24,6 +24,7 @@ from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.guardrails.redactor import Masking
 
 PACE: Final = 0.010
+POLICY: Final = shipped_policy("health")
 ANSWERS: Final = (
     "A fever is a temperature of 38 °C or higher [1]. Rest, drink water and wear light clothes [2]."
     " See a doctor if it lasts for more than three days, or if you feel worse [2].",
@@ -31,7 +32,7 @@ ANSWERS: Final = (
     " afternoon makes it harder to fall asleep. [2] Keep the room dark, cool and quiet.",
     "¿Cuánta agua? Entre 1,5 y 2 litros al día bastan para la mayoría de los adultos [1]. Con calor"
     " o ejercicio hace falta más [1].",
-    "Here is what helps:\n1. Wash your hands often.\n2. Keep a distance of 1.5 m.\n3. Stay at home.",
+    "Here is what helps:\n1. Wash your hands often.\n2. Keep a distance of 1.5 m.\n3. Stay home.",
 )
 
 
@@ -43,6 +44,7 @@ class Ear:
     heard: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
 
     def write(self, batch: object) -> None:
+        """Take what a speaker puts on the stream."""
         now = time.perf_counter() - self.began
         self.heard += [(now, getattr(each, "text", "")) for each in cast("list[Event]", batch)]
 
@@ -75,28 +77,42 @@ def _median(answer: str, first: int, manner: Manner) -> list[float]:
 
 
 async def _run(answer: str, first: int, manner: Manner) -> tuple[float, float, float]:
-    policy = shipped_policy("health")
-    policy.warm()
-    parts = GuardedParts(policy=policy, model=Quoting(), model_name="none", hitl=True)
     ear = Ear()
-    voice = Voice(
+    voice = _voice(ear, manner)
+    ear.began = time.perf_counter()
+    for each in _tokens(answer):
+        await asyncio.sleep(PACE)
+        voice.say(each)
+    voice.end()
+    return ear.when(1), ear.when(first), _work(answer, manner)
+
+
+def _work(answer: str, manner: Manner) -> float:
+    """Return seconds of processor time for a token, without pauses between them."""
+    tokens = _tokens(answer)
+    voices = [_voice(Ear(), manner) for _ in range(20)]
+    before = time.thread_time()
+    for voice in voices:
+        for each in tokens:
+            voice.say(each)
+        voice.end()
+    return (time.thread_time() - before) / len(tokens) / len(voices)
+
+
+def _tokens(answer: str) -> list[str]:
+    return [answer[at : at + 4] for at in range(0, len(answer), 4)]
+
+
+def _voice(ear: Ear, manner: Manner) -> Voice:
+    parts = GuardedParts(policy=POLICY, model=Quoting(), model_name="none", hitl=True)
+    return Voice(
         Speaker(ear.write, None),
         masking=Masking(),
         mapping={},
-        gate=Gate(sentence_check(parts, "en"), reach=policy.answer_reach),
+        gate=Gate(sentence_check(parts, "en"), reach=POLICY.answer_reach),
         manner=manner,
         refusal="",
     )
-    tokens = [answer[at : at + 4] for at in range(0, len(answer), 4)]
-    busy = 0.0
-    ear.began = time.perf_counter()
-    for each in tokens:
-        await asyncio.sleep(PACE)
-        before = time.thread_time()
-        voice.say(each)
-        busy += time.thread_time() - before
-    voice.end()
-    return ear.when(1), ear.when(first), busy / len(tokens)
 
 
 if __name__ == "__main__":

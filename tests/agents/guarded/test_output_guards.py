@@ -1,6 +1,7 @@
 """What a model writes is checked before a member reads it, and private values get nowhere."""
 
 import asyncio
+import re
 from contextlib import suppress
 from itertools import combinations
 from typing import Any
@@ -11,6 +12,9 @@ from langchain_core.messages import HumanMessage
 from tests.agents.guarded.stage import HEALTH, TEXTS, Run, Shelf, Stage
 from tests.models.scripted import Scripted
 from turnwire.events import TextDelta, TextReplaced
+from turnwire.nodes.guardrails import pii_rules
+from turnwire.nodes.guardrails import policy as policy_module
+from turnwire.nodes.guardrails.pii import Span
 from turnwire.nodes.guardrails.policy import Policy
 from turnwire.nodes.guardrails.redactor import Masking, mask
 
@@ -245,3 +249,29 @@ def test_a_character_cut_in_two_is_read_whole():
     run, _ = asked(["Pay ", *script, " [1]."])
 
     assert run.text == "Pay [CARD] [1]."
+
+
+def test_names_that_the_model_adds_are_taken_out_and_the_members_own_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def find_names(text: str) -> list[Span]:
+        return [Span(*each.span(), "PERSON") for each in re.finditer("Ana|Ben", text)]
+
+    def finder(_locale: str, _kinds: object) -> object:
+        return find_names
+
+    def nothing(_locales: object) -> None: ...
+
+    monkeypatch.setattr(pii_rules, "names_finder", finder)
+    monkeypatch.setattr(policy_module, "missing", nothing)
+    named = policy(entities={"PERSON": {"model": "redact", "answer": "redact"}})
+    risky = "I am Ana. Can I stop taking my blood pressure tablets?"
+    for question, hitl in (("I am Ana. When is it a fever?", False), (risky, True)):
+        script = ["Dear [PERS", "ON_1], ask Be", "n [1]. S", "o."]
+        stage = Stage(Scripted(script=script), hitl=hitl, policy=named)
+
+        run = asyncio.run(stage.ask(question))
+
+        draft = run.interrupts[0].value["payload"]["draft"] if hitl else run.text
+        assert draft == "Dear Ana, ask [PERSON] [1]. So."
+        assert "Ben" not in repr([stage.saver.blobs, stage.saver.writes, run.said])

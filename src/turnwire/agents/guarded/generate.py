@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
@@ -20,11 +20,13 @@ from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import Speaker, nobody, speaker
 from turnwire.models.quoting import Quoting
 from turnwire.nodes.answer.completion import Completion, complete
-from turnwire.nodes.answer.gate import Gate, SentenceCheck, Trip
+from turnwire.nodes.answer.gate import Gate, SentenceCheck, Trip, unchanged
 from turnwire.nodes.answer.prompt import build_prompt
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import Source, from_state
+from turnwire.nodes.guardrails.policy import Policy
 from turnwire.nodes.guardrails.post import breaks_persona
+from turnwire.nodes.guardrails.redactor import Masking, mask
 from turnwire.nodes.guardrails.review import assess_review_need
 
 _FENCE_BYTES = 12
@@ -117,20 +119,36 @@ def _prepared(
 ) -> tuple[list[BaseMessage], Voice]:
     """Return the prompt, and the voice for the answer to it."""
     policy = parts.policy
-    privacy = Privacy(policy)
-    prompt = _prompt(state, parts, evidence, privacy)
     locale = state.get("locale", policy.default_locale)
+    privacy = Privacy(policy, locale)
+    prompt = _prompt(state, parts, evidence, privacy)
+    masking = privacy.for_answer(each.text for each in evidence)
     risky = parts.hitl and bool(state.get("verdict", {}).get("review_reasons"))
     voice = Voice(
         said,
-        masking=privacy.for_answer(each.text for each in evidence),
+        masking=masking,
         mapping=privacy.mapping,
-        gate=Gate(sentence_check(parts, locale), reach=policy.answer_reach),
+        gate=Gate(
+            _no_check if risky else sentence_check(parts, locale),
+            reach=policy.answer_reach,
+            edit=_without_names(policy, locale, masking),
+        ),
         # Where the question is risky, a person reads the answer first, and says it or another.
         manner="silent" if risky else policy.stream_policy,
         refusal=policy.text("refusal", locale),
     )
     return prompt, voice
+
+
+def _no_check(_sentence: str) -> None:
+    """Let a sentence pass: a person reads it."""
+
+
+def _without_names(policy: Policy, locale: str, masking: Masking) -> Callable[[str], str]:
+    names = policy.pii.names("answer", locale)
+    if names is None:
+        return unchanged
+    return lambda sentence: mask(sentence, masking, names=names).text
 
 
 def sentence_check(parts: GuardedParts, locale: str) -> SentenceCheck:

@@ -17,8 +17,9 @@ class Privacy:
     the same order, and so never stored.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, locale: str) -> None:
         self._rules = policy.pii
+        self._names = policy.pii.names("model", locale)
         self._kinds: Sequence[PiiKind] = policy.pii.masking("model").kinds
         self._read: list[str] = []
         self.mapping: Mapping[str, str] = {}
@@ -27,7 +28,11 @@ class Privacy:
     def redact(self, text: str) -> str:
         """Return ``text`` with a placeholder for each private detail."""
         redaction = redact(
-            text, mapping=self.mapping, kinds=self._kinds, regions=self._rules.regions
+            text,
+            mapping=self.mapping,
+            kinds=self._kinds,
+            regions=self._rules.regions,
+            names=self._names,
         )
         self.mapping = redaction.mapping
         self._read.append(redaction.text)

@@ -24,7 +24,7 @@ class Voice:
         said: whom the words go to.
         masking: what is done about personal data that the model adds.
         mapping: the member's own details, to put back.
-        gate: checks the sentences where the manner is ``hold`` or ``retract``.
+        gate: takes the sentences, but under ``flag``.
         refusal: what is said in place of an answer that may not be said.
     """
 
@@ -66,7 +66,9 @@ class Voice:
     @property
     def characters_said(self) -> int:
         """How much of the draft was said, where the rest is held."""
-        return sum(map(len, self._gate.passed)) if self.held else 0
+        if not self.held or self._manner == "silent":
+            return 0
+        return sum(map(len, self._gate.passed))
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -112,7 +114,7 @@ class Voice:
                 self._written.append(text)
                 self._speak(text)
             case "silent":
-                self._written.append(text)
+                self._gate.feed(text)
         self._look()
 
     def _look(self) -> None:

@@ -6,7 +6,7 @@ search is linear in the text.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
@@ -20,7 +20,12 @@ from turnwire.nodes.guardrails.identifiers import (
 from turnwire.nodes.guardrails.numbers import cards, phones
 from turnwire.nodes.guardrails.pii_plain import plain
 
-PiiKind: TypeAlias = Literal["CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP"]
+PiiKind: TypeAlias = Literal[
+    "CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP", "PERSON", "ADDRESS"
+]
+NAME_KINDS: Final[frozenset[PiiKind]] = frozenset({"PERSON", "ADDRESS"})
+"""Found by :mod:`turnwire.nodes.guardrails.pii_names` only: nothing about a name can be checked."""
+
 
 DEFAULT_KINDS: Final[tuple[PiiKind, ...]] = (
     "CARD",
@@ -58,14 +63,16 @@ def find(
     *,
     kinds: Collection[PiiKind] = DEFAULT_KINDS,
     regions: Sequence[str] = DEFAULT_REGIONS,
+    names: Callable[[str], Iterable[Span]] | None = None,
 ) -> tuple[Span, ...]:
     """Return what was found, in order; of overlapping finds the longest.
 
     ``regions`` are the countries whose phone numbers are known without their country code.
-    Invisible characters and full-width digits hide nothing.
+    Invisible characters and full-width digits hide nothing. ``names`` finds names, if wanted.
     """
     read = plain(text)
-    spans = longest(candidates(read.text, kinds=kinds, regions=regions))
+    found = candidates(read.text, kinds=kinds, regions=regions)
+    spans = longest([*found, *(names(read.text) if names is not None else ())])
     return tuple(Span(read.start(each.start), read.end(each.end), each.kind) for each in spans)
 
 
@@ -97,6 +104,7 @@ def redact(
     mapping: Mapping[str, str] | None = None,
     kinds: Collection[PiiKind] = DEFAULT_KINDS,
     regions: Sequence[str] = DEFAULT_REGIONS,
+    names: Callable[[str], Iterable[Span]] | None = None,
 ) -> Redaction:
     """Return ``text`` with a numbered placeholder for each find.
 
@@ -104,18 +112,18 @@ def redact(
     placeholder that the text already has, as written by somebody, is never given out.
     """
     known = dict(mapping or {})
-    names = {original: placeholder for placeholder, original in known.items()}
-    spans = find(text, kinds=kinds, regions=regions)
+    given = {original: placeholder for placeholder, original in known.items()}
+    spans = find(text, kinds=kinds, regions=regions, names=names)
     taken = known.keys() | set(_PLACEHOLDER.findall(text))
     parts: list[str] = []
     last = 0
     for span in spans:
         original = text[span.start : span.end]
-        if original not in names:
-            names[original] = _fresh(span.kind, taken)
-            known[names[original]] = original
-            taken.add(names[original])
-        parts += (text[last : span.start], names[original])
+        if original not in given:
+            given[original] = _fresh(span.kind, taken)
+            known[given[original]] = original
+            taken.add(given[original])
+        parts += (text[last : span.start], given[original])
         last = span.end
     parts.append(text[last:])
     return Redaction("".join(parts), known, tuple(dict.fromkeys(each.kind for each in spans)))

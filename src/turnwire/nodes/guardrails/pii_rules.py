@@ -5,7 +5,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, PiiKind
+from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, NAME_KINDS, PiiKind
+from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
 from turnwire.nodes.guardrails.redactor import Action, Masking, mask
 from turnwire.nodes.guardrails.rules import Strict
 
@@ -46,7 +47,14 @@ class PiiRules(Strict):
     def _says_one_thing(self) -> "PiiRules":
         if self.action == "block" and self.sinks.model not in (None, "block"):
             raise ValueError("action and sinks.model say different things; remove one of them")
+        if any(self.masking("answer").actions.get(each) == "block" for each in NAME_KINDS):
+            raise ValueError("names in an answer can be redacted, not blocked")
         return self
+
+    def names(self, sink: Literal["model", "answer"], locale: str) -> FindNames | None:
+        """Return what finds names in texts that go there, or none where nobody looks for them."""
+        kinds = NAME_KINDS.intersection(self.masking(sink).kinds)
+        return names_finder(locale, kinds) if kinds else None
 
     def masking(self, sink: Sink, *, known: Collection[str] = frozenset()) -> Masking:
         """Return what is done where a text goes; ``known`` values may be said there."""

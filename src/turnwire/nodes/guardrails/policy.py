@@ -14,6 +14,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
 from turnwire.nodes.guardrails.marks import Malformed, Marked
+from turnwire.nodes.guardrails.pii import NAME_KINDS
+from turnwire.nodes.guardrails.pii_names import missing
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.rules import (
     EscalationRule,
@@ -101,11 +103,21 @@ class Policy(Strict):
             missing = sorted(needed - set(texts))
             if missing:
                 raise ValueError(f"texts.{locale} lacks {', '.join(missing)}; add them")
+        self._can_find_names()
         ids = [each.id for each in self._rules()]
         twins = sorted({each for each in ids if ids.count(each) > 1})
         if twins:
             raise ValueError(f"two rules are called {', '.join(twins)}; give each its own id")
         return self
+
+    def _can_find_names(self) -> None:
+        wanted = NAME_KINDS.intersection(self.pii.masking("model").kinds)
+        answered = NAME_KINDS.intersection(self.pii.masking("answer").kinds)
+        lacking = missing(self.texts) if wanted or answered else None
+        if lacking:
+            raise ValueError(f"pii asks for {', '.join(sorted(wanted | answered))}: {lacking}")
+        if answered and self.stream_policy != "hold":
+            raise ValueError("names in an answer take whole sentences; set stream_policy to hold")
 
     def text(self, key: TextKey | str, locale: str) -> str:
         """Return a fixed text in the member's language, or in the default one."""

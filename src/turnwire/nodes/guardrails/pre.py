@@ -98,9 +98,16 @@ class _Examination:
     def redact(self, verdict: Verdict) -> Verdict:
         started = self._clock()
         rules = self._policy.pii.masking("model")
+        names = self._policy.pii.names("model", self._locale)
         mapping, texts, kinds = verdict.mapping, list[str](), dict[PiiKind, None]()
         for message in self._messages:
-            redaction = redact(message, mapping=mapping, kinds=rules.kinds, regions=rules.regions)
+            redaction = redact(
+                message,
+                mapping=mapping,
+                kinds=rules.kinds,
+                regions=rules.regions,
+                names=names,
+            )
             mapping = redaction.mapping
             texts.append(redaction.text)
             kinds |= dict.fromkeys(redaction.kinds)

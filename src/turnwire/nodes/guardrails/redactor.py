@@ -78,10 +78,13 @@ def known_values(texts: Iterable[str], masking: Masking) -> frozenset[str]:
     )
 
 
-def mask(text: str, masking: Masking) -> Masked:
-    """Return ``text`` with a mark such as ``[PHONE]`` for each find."""
+def mask(
+    text: str, masking: Masking, *, names: Callable[[str], Iterable[Span]] | None = None
+) -> Masked:
+    """Return ``text`` with a mark such as ``[PHONE]`` for each find; ``names`` finds names."""
     read = plain(text)
     found = candidates(read.text, kinds=masking.kinds, regions=masking.regions)
+    found += names(read.text) if names is not None else ()
     return _masked(text, read, longest(found), masking)
 
 
