@@ -55,8 +55,11 @@ def test_a_cited_answer_that_comes_byte_by_byte_arrives_whole(
 @pytest.mark.parametrize("leave", ["finish", "reset"])
 @pytest.mark.parametrize(
     ("steps", "heard"),
-    [([HANG], "generate_response"), ([delta("Everybody "), delta("has "), HANG], "has")],
-    ids=["before the first token", "after two tokens"],
+    [
+        ([HANG], "generate_response"),
+        ([delta("Leave is paid. "), delta("Everybody has "), HANG], "Leave is"),
+    ],
+    ids=["before the first token", "after a sentence"],
 )
 def test_a_client_that_leaves_ends_the_paid_call_within_a_second(
     guarded: InThread, provider: Provider, leave: str, steps: list[bytes], heard: str
@@ -65,7 +68,7 @@ def test_a_client_that_leaves_ends_the_paid_call_within_a_second(
     client = RawClient(guarded.address, guarded.key("chat", "review"), QUESTION)
     client.read_until("event: node_completed")
     eventually(lambda: provider.open == 1)
-    client.read_until(f'"{heard}') if heard == "has" else None
+    client.read_until(f'"{heard}') if heard == "Leave is" else None
     getattr(client, leave)()
     eventually(lambda: provider.open == 0, within=1)
     assert provider.left == 1

@@ -40,9 +40,10 @@ def test_a_draft_that_needs_review_pauses_the_turn():
 
 
 def test_an_approved_draft_goes_out_unchanged():
-    _, _, ended = reviewed({"decision": "approve"})
+    _, paused, ended = reviewed({"decision": "approve"})
     assert ended.nodes == ["review_response", "guardrail_post", "closing"]
-    assert ended.text == ""
+    assert (paused.text, paused.cited) == ("", [])
+    assert (ended.text, ended.cited) == (DOSE, [1])
     assert ended.checks["hitl_review"] == "approve"
     assert ended.state["messages"][-1].content == DOSE
     assert ended.state["messages"][-1].id == "trn_1:answer"
@@ -53,7 +54,7 @@ def test_an_edit_replaces_the_answer_and_its_citations():
     edited = "Rest and drink water [1][9]. Cold baths do not help [2]."
     _, _, ended = reviewed({"decision": "edit", "edited_text": edited})
     kinds = [each.type for each in ended.said[:2]]
-    assert kinds == ["guardrail.decided", "text.replaced"]
+    assert kinds == ["guardrail.decided", "text.delta"]
     assert (ended.text, ended.cited) == (edited, [1, 2])
     assert ended.checks["hitl_review"] == "edit"
     assert ended.state["messages"][-1].content == edited

@@ -37,6 +37,7 @@ def test_a_small_policy_is_read_with_its_defaults():
 
     assert policy.limits.max_characters == 8_000
     assert policy.pii.action == "redact"
+    assert policy.stream_policy == "hold"
     assert policy.text("refusal", "en-GB") == "text of refusal"
 
 

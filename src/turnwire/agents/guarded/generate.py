@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
@@ -12,20 +12,24 @@ from turnwire.agents.guarded.guards import Node, context_of
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.privacy import Privacy
 from turnwire.agents.guarded.state import GuardedState, split_new
+from turnwire.agents.guarded.voice import Voice
 from turnwire.errors import UpstreamUnavailable
-from turnwire.events import CitationAdded, Cost, ReasoningDelta
+from turnwire.events import CitationAdded, Cost, GuardrailDecided, GuardrailDecision
+from turnwire.events.guardrail import Check, GuardOutcome
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import Speaker, nobody, speaker
-from turnwire.graph.plain import mend
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
 from turnwire.nodes.answer.completion import Completion, complete
-from turnwire.nodes.answer.placeholders import Restorer
+from turnwire.nodes.answer.gate import Gate, SentenceCheck, Trip, unchanged
 from turnwire.nodes.answer.prompt import build_prompt
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import Source, from_state
+from turnwire.nodes.guardrails.policy import Policy
+from turnwire.nodes.guardrails.post import breaks_persona
+from turnwire.nodes.guardrails.redactor import Masking, mask
+from turnwire.nodes.guardrails.review import assess_review_need
 
-NAME = "generate_response"
 _FENCE_BYTES = 12
 
 
@@ -38,29 +42,26 @@ def generate_response(parts: GuardedParts) -> Node:
         if fixed is not None:
             said.say(fixed.text)
             return {"draft": fixed.text, "finish_reason": fixed.finish_reason}
-        held = parts.hitl and bool(state.get("verdict", {}).get("review_reasons"))
-        if held:  # a person reads it first: they say it, or something else
-            said = nobody()
         evidence = from_state(state.get("evidence", []))
-        privacy = Privacy(parts.policy)
         # In a thread: private details are looked for in every message that is recalled.
-        prompt = await asyncio.to_thread(_prompt, state, parts, evidence, privacy)
-        voice = _Voice(said, privacy)
+        prompt, voice = await asyncio.to_thread(_prepared, state, parts, evidence, said)
         context = context_of(runtime)
         name, model = parts.chosen(context.model if context else None)
         completion = await complete(model, prompt, say=voice.say, think=voice.think)
         name = completion.model or name
-        draft = voice.end()
+        voice.end()
+        draft = voice.draft
         if not draft.strip() and (isinstance(model, Quoting) or name == QUOTING):
             none = _no_match(state, parts)
             speaker().say(none.text)
             return {"draft": none.text, "finish_reason": none.finish_reason}
         if not draft.strip():
             raise UpstreamUnavailable(f"the model '{name}' said nothing")
+        answer = _cited(nobody() if voice.held else said, draft, evidence, completion)
         return {
-            "held": held,
             **_account(parts, name, completion),
-            **_cited(said, draft, evidence, completion),
+            **(answer if voice.stopped is None else _stopped(state, draft)),
+            **_checked(state, said, voice),
         }
 
     return generate_response
@@ -115,28 +116,91 @@ def _prompt(
     )
 
 
-class _Voice:
-    """Says a model's words with the private details back in, and remembers what was said."""
+def _prepared(
+    state: GuardedState, parts: GuardedParts, evidence: Sequence[Source], said: Speaker
+) -> tuple[list[BaseMessage], Voice]:
+    """Return the prompt, and the voice for the answer to it."""
+    policy = parts.policy
+    locale = state.get("locale", policy.default_locale)
+    privacy = Privacy(policy, locale)
+    prompt = _prompt(state, parts, evidence, privacy)
+    masking = privacy.for_answer(each.text for each in evidence)
+    risky = parts.hitl and bool(state.get("verdict", {}).get("review_reasons"))
+    voice = Voice(
+        said,
+        masking=masking,
+        mapping=privacy.mapping,
+        gate=Gate(
+            _no_check if risky else sentence_check(parts, locale),
+            reach=policy.answer_reach,
+            edit=_without_names(policy, locale, masking),
+        ),
+        # Where the question is risky, a person reads the answer first, and says it or another.
+        manner="silent" if risky else policy.stream_policy,
+        refusal=policy.text("refusal", locale),
+    )
+    return prompt, voice
 
-    def __init__(self, said: Speaker, privacy: Privacy) -> None:
-        self._said = said
-        self._restorer = Restorer(privacy.mapping)
-        self._parts: list[str] = []
 
-    def say(self, text: str) -> None:
-        self._pass_on(self._restorer.feed(text))
+def _no_check(_sentence: str) -> None:
+    """Let a sentence pass: a person reads it."""
 
-    def think(self, text: str) -> None:
-        self._said.emit(ReasoningDelta(node=NAME, text=text))
 
-    def end(self) -> str:
-        self._pass_on(self._restorer.flush())
-        return mend("".join(self._parts))
+def _without_names(policy: Policy, locale: str, masking: Masking) -> Callable[[str], str]:
+    names = policy.pii.names("answer", locale)
+    if names is None:
+        return unchanged
+    return lambda sentence: mask(sentence, masking, names=names).text
 
-    def _pass_on(self, text: str) -> None:
-        if text:
-            self._said.say(text)
-            self._parts.append(text)
+
+def sentence_check(parts: GuardedParts, locale: str) -> SentenceCheck:
+    """Return what looks at a sentence of the answer before it leaves."""
+
+    def check(sentence: str) -> Trip | None:
+        unstable = breaks_persona(sentence, parts.policy, locale)
+        if unstable is not None:
+            return Trip("persona_stability", (unstable,))
+        reasons = assess_review_need((), sentence, parts.policy) if parts.hitl else ()
+        return Trip("hitl_review", reasons) if reasons else None
+
+    return check
+
+
+def _stopped(state: GuardedState, refusal: str) -> GuardedState:
+    """Return the state after an answer that may not be said: from here on like any refusal."""
+    return {
+        "draft": refusal,
+        "citations": [],
+        "finish_reason": "refused",
+        "verdict": {**state.get("verdict", {}), "fixed_text": refusal},
+    }
+
+
+def _checked(state: GuardedState, said: Speaker, voice: Voice) -> GuardedState:
+    """Say what the checks in the stream decided; return it, and what waits for a person."""
+    decisions: list[GuardrailDecision] = []
+    if voice.redacted and (voice.stopped is None or voice.stopped.check != "pii"):
+        reason = "+".join(sorted(each.lower() for each in voice.redacted))
+        decisions.append(_decision("pii", "redact", reason))
+    if voice.stopped is not None:
+        decisions.append(_decision(voice.stopped.check, "refuse", voice.stopped.reasons[0]))
+    for each in decisions:
+        said.emit(GuardrailDecided(decision=each))
+    noted = [each.model_dump(mode="json") for each in decisions]
+    changed: GuardedState = {
+        "guardrail_decisions": [*state.get("guardrail_decisions", []), *noted],
+        "held": voice.held,
+        "said": voice.characters_said,
+    }
+    if voice.reasons and voice.held:
+        verdict = state.get("verdict", {})
+        reasons = [*verdict.get("review_reasons", ()), *voice.reasons]
+        changed["verdict"] = {**verdict, "review_reasons": reasons}
+    return changed
+
+
+def _decision(check: Check, outcome: GuardOutcome, reason: str) -> GuardrailDecision:
+    return GuardrailDecision(stage="post", check=check, outcome=outcome, reason=reason)
 
 
 def _account(parts: GuardedParts, name: str, completion: Completion) -> GuardedState:

@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from turnwire.agents.guarded.generate import NAME, generate_response
+from turnwire.agents.guarded.generate import generate_response
 from turnwire.agents.guarded.guards import (
     closing,
     guardrail_post,
@@ -22,6 +22,7 @@ from turnwire.agents.guarded.guards import (
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.screening import screened
 from turnwire.agents.guarded.state import GuardedState
+from turnwire.agents.guarded.voice import NAME
 from turnwire.events import TopologyFlags
 from turnwire.graph.context import TurnContext
 from turnwire.graph.manifest import Manifest

@@ -119,7 +119,7 @@ def _examined(
     sent: Sequence[BaseMessage],
     new: Sequence[BaseMessage],
 ) -> Verdict:
-    privacy = Privacy(parts.policy)
+    privacy = Privacy(parts.policy, state.get("locale", parts.policy.default_locale))
     privacy.recall(earlier, limit=parts.history)
     return examine(
         [str(each.text) for each in (*sent, *new)],

@@ -30,7 +30,9 @@ class GuardedState(TypedDict, total=False):
     draft: str
     """The answer as it stands."""
     held: bool
-    """Whether nothing of the draft was said yet, because a person has to read it first."""
+    """Whether the draft, or the end of it, was not said, because a person has to read it first."""
+    said: int
+    """How many characters of a draft that is held were said."""
     citations: list[dict[str, Any]]
     """:class:`turnwire.events.Citation`, dumped."""
     guardrail_decisions: list[dict[str, Any]]

@@ -18,9 +18,9 @@ _LOCAL_REVERSED: Final = re.compile(r"[\w.%+'\-]{1,64}")
 _DOMAIN: Final = re.compile(r"(?:[^\W_](?:[\w\-]{0,62})\.){1,8}[^\W\d_]{2,63}(?![\w])")
 
 
-def emails(text: str) -> Places:
+def emails(text: str, start: int = 0) -> Places:
     """Yield mail addresses: something before the @, and a domain with a dot after it."""
-    at = text.find("@")
+    at = text.find("@", start)
     while at != -1:
         before = _LOCAL_REVERSED.match(text[max(0, at - 64) : at][::-1])
         local = before[0][::-1].lstrip(".'-%+") if before else ""
@@ -56,9 +56,9 @@ _IBAN_LENGTH: Final[Mapping[str, int]] = {
 }
 
 
-def ibans(text: str) -> Places:
+def ibans(text: str, start: int = 0) -> Places:
     """Yield IBANs of their country's length whose check digits hold (ISO 13616)."""
-    for match in _IBAN_START.finditer(text):
+    for match in _IBAN_START.finditer(text, start):
         wanted = _IBAN_LENGTH.get(match[0][:2].upper())
         rest = _IBAN_REST.match(text, match.end()) if wanted else None
         if rest is None or wanted is None:
@@ -84,27 +84,61 @@ _IP: Final = re.compile(r"(?<![\w.:])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f
 _MARKS: Final = re.compile(r"[ .\-]")
 
 
-def national_ids(text: str) -> Places:
+def national_ids(text: str, start: int = 0) -> Places:
     """Yield Spanish DNI and NIE numbers whose letter is right."""
-    for match in _NATIONAL_ID.finditer(text):
+    for match in _NATIONAL_ID.finditer(text, start):
         compact = _MARKS.sub("", match[0]).upper()
         if dni.is_valid(compact) or nie.is_valid(compact):
             yield match.span()
 
 
-def social_security_numbers(text: str) -> Places:
+def social_security_numbers(text: str, start: int = 0) -> Places:
     """Yield social security numbers of the United States, written with their two marks."""
-    for match in _SSN.finditer(text):
+    for match in _SSN.finditer(text, start):
         if ssn.is_valid(match[0].replace(" ", "-")):
             yield match.span()
 
 
-def addresses(text: str) -> Places:
+def addresses(text: str, start: int = 0) -> Places:
     """Yield public IP addresses, version 4 or 6."""
-    for match in _IP.finditer(text):
+    for match in _IP.finditer(text, start):
         try:
             public = ipaddress.ip_address(match[0]).is_global
         except ValueError:
             continue
         if public:
             yield match.span()
+
+
+# Backwards, what may still become a find. A mail address: its name, or a part of its domain
+# with the name before it. An IP address. A national number, also one whose letter comes first.
+_UNFINISHED: Final = tuple(
+    re.compile(each)
+    for each in (
+        r"(?:[\w.\-]{0,255}@)?[\w.%+'\-]{0,64}",
+        r"[0-9A-Fa-f:.]{0,40}",
+        r"[A-Za-z]?[ \-]?[0-9.]{1,10}(?:[ \-]?[XYZxyz])?",
+        r"[ \-]?[XYZxyz](?!\w)",
+    )
+)
+_UNFINISHED_CHARACTERS: Final = 324
+_IBAN_CHARACTERS: Final = 72
+_IBAN_BEGUN: Final = re.compile(
+    r"(?<![^\W_])([A-Za-z]{2})[0-9]{2}(?=((?:[ \-]?[A-Za-z0-9])*+[ \-]?)\Z)"
+)
+
+
+def unfinished(text: str) -> int:
+    """Return from where on a find may still begin that goes on after the end of ``text``."""
+    tail = text[: -_UNFINISHED_CHARACTERS - 1 : -1]
+    matches = (each.match(tail) for each in _UNFINISHED)
+    longest = max(each.end() for each in matches if each)
+    return min(len(text) - longest, _unfinished_iban(text))
+
+
+def _unfinished_iban(text: str) -> int:
+    for begun in _IBAN_BEGUN.finditer(text, max(0, len(text) - _IBAN_CHARACTERS)):
+        written = len(begun[0]) + sum(each.isalnum() for each in begun[2])
+        if written < _IBAN_LENGTH.get(begun[1].upper(), 0):
+            return begun.start()
+    return len(text)

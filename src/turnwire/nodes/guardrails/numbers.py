@@ -43,21 +43,21 @@ class Written(NamedTuple):
     groups: int
 
 
-def cards(text: str) -> Iterator[tuple[int, int]]:
+def cards(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
     """Yield payment cards: network prefix and length (ISO/IEC 7812), right check digit."""
-    for each in _written(text, _CARD_DIGITS, most_groups=_CARD_DIGITS[-1]):
+    for each in _written(text, start, _CARD_DIGITS, most_groups=_CARD_DIGITS[-1]):
         if _BRANDS.fullmatch(each.digits) and luhn.is_valid(each.digits):
             yield each.start, each.end
 
 
-def phones(text: str, regions: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+def phones(text: str, regions: tuple[str, ...], start: int = 0) -> Iterator[tuple[int, int]]:
     """Yield phone numbers that a numbering plan knows: with country code, or of ``regions``.
 
     Past 3,000 candidates in one text the plans are no longer asked, and what has the form of a
     phone number counts as one: better too much redacted than a worker that stands still.
     """
     lookups = 0
-    for each in _written(text, _PHONE_DIGITS, most_groups=_PHONE_GROUPS):
+    for each in _written(text, start, _PHONE_DIGITS, most_groups=_PHONE_GROUPS):
         abroad = _is_abroad(text, each)
         if not abroad and not _is_national_form(text, each):
             continue
@@ -67,20 +67,34 @@ def phones(text: str, regions: tuple[str, ...]) -> Iterator[tuple[int, int]]:
             yield _opening(text, each), each.end
 
 
-def _written(text: str, sizes: range, *, most_groups: int) -> Iterator[Written]:
-    for run in _RUN.finditer(text):
+# Backwards: up to 19 digits, what stands between them and behind, and what opens a number.
+_UNFINISHED: Final = re.compile(
+    r"(?:[ .\-/()]{0,3}(?:[0-9][ .\-/()]{0,3}){1,19})?[+(]{0,2}", re.ASCII
+)
+_UNFINISHED_CHARACTERS: Final = 96
+
+
+def unfinished(text: str) -> int:
+    """Return from where on a number may still begin that goes on after the end of ``text``."""
+    tail = text[: -_UNFINISHED_CHARACTERS - 1 : -1]
+    match = _UNFINISHED.match(tail)
+    return len(text) - (match.end() if match else 0)
+
+
+def _written(text: str, begin: int, sizes: range, *, most_groups: int) -> Iterator[Written]:
+    for run in _RUN.finditer(text, begin):
         groups = [each.span() for each in _GROUP.finditer(run[0])]
         digits = "".join(run[0][start:end] for start, end in groups)
         ends = list(accumulate(end - start for start, end in groups))
-        for first, (begin, stop) in enumerate(groups):
-            before = ends[first] - (stop - begin)
+        for first, (start, stop) in enumerate(groups):
+            before = ends[first] - (stop - start)
             for last in range(first, min(first + most_groups, len(groups))):
                 size = ends[last] - before
                 if size > sizes[-1]:
                     break
                 if size in sizes:
-                    start, end = run.start() + begin, run.start() + groups[last][1]
-                    yield Written(start, end, digits[before : ends[last]], last - first + 1)
+                    place, end = run.start() + start, run.start() + groups[last][1]
+                    yield Written(place, end, digits[before : ends[last]], last - first + 1)
 
 
 def _opening(text: str, written: Written) -> int:

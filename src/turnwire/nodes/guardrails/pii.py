@@ -6,9 +6,9 @@ search is linear in the text.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from turnwire.nodes.guardrails.identifiers import (
     addresses,
@@ -17,10 +17,15 @@ from turnwire.nodes.guardrails.identifiers import (
     national_ids,
     social_security_numbers,
 )
-from turnwire.nodes.guardrails.normalise import INVISIBLE
 from turnwire.nodes.guardrails.numbers import cards, phones
+from turnwire.nodes.guardrails.pii_plain import plain
 
-PiiKind: TypeAlias = Literal["CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP"]
+PiiKind: TypeAlias = Literal[
+    "CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE", "IP", "PERSON", "ADDRESS"
+]
+NAME_KINDS: Final[frozenset[PiiKind]] = frozenset({"PERSON", "ADDRESS"})
+"""Found by :mod:`turnwire.nodes.guardrails.pii_names` only: nothing about a name can be checked."""
+
 
 DEFAULT_KINDS: Final[tuple[PiiKind, ...]] = (
     "CARD",
@@ -58,25 +63,39 @@ def find(
     *,
     kinds: Collection[PiiKind] = DEFAULT_KINDS,
     regions: Sequence[str] = DEFAULT_REGIONS,
+    names: Callable[[str], Iterable[Span]] | None = None,
 ) -> tuple[Span, ...]:
     """Return what was found, in order; of overlapping finds the longest.
 
     ``regions`` are the countries whose phone numbers are known without their country code.
-    Invisible characters and full-width digits hide nothing.
+    Invisible characters and full-width digits hide nothing. ``names`` finds names, if wanted.
     """
-    plain, places = _plain(text)
+    read = plain(text)
+    found = candidates(read.text, kinds=kinds, regions=regions)
+    spans = longest([*found, *(names(read.text) if names is not None else ())])
+    return tuple(Span(read.start(each.start), read.end(each.end), each.kind) for each in spans)
+
+
+def candidates(
+    text: str,
+    *,
+    kinds: Collection[PiiKind] = DEFAULT_KINDS,
+    regions: Sequence[str] = DEFAULT_REGIONS,
+    start: int = 0,
+) -> list[Span]:
+    """Return all that may be personal data in a plain text from ``start`` on.
+
+    The finds may overlap. What stands before ``start`` is only looked at as what precedes.
+    """
     found = [
-        Span(start, end, kind)
+        Span(begin, end, kind)
         for kind, search in _SEARCHES.items()
         if kind in kinds
-        for start, end in search(plain)
+        for begin, end in search(text, start)
     ]
     if "PHONE" in kinds:
-        found += [Span(start, end, "PHONE") for start, end in phones(plain, tuple(regions))]
-    spans = _longest(found)
-    if places is None:
-        return spans
-    return tuple(Span(places[each.start], places[each.end - 1] + 1, each.kind) for each in spans)
+        found += [Span(*each, "PHONE") for each in phones(text, tuple(regions), start)]
+    return found
 
 
 def redact(
@@ -85,6 +104,7 @@ def redact(
     mapping: Mapping[str, str] | None = None,
     kinds: Collection[PiiKind] = DEFAULT_KINDS,
     regions: Sequence[str] = DEFAULT_REGIONS,
+    names: Callable[[str], Iterable[Span]] | None = None,
 ) -> Redaction:
     """Return ``text`` with a numbered placeholder for each find.
 
@@ -92,21 +112,26 @@ def redact(
     placeholder that the text already has, as written by somebody, is never given out.
     """
     known = dict(mapping or {})
-    names = {original: placeholder for placeholder, original in known.items()}
-    spans = find(text, kinds=kinds, regions=regions)
+    given = {original: placeholder for placeholder, original in known.items()}
+    spans = find(text, kinds=kinds, regions=regions, names=names)
     taken = known.keys() | set(_PLACEHOLDER.findall(text))
     parts: list[str] = []
     last = 0
     for span in spans:
         original = text[span.start : span.end]
-        if original not in names:
-            names[original] = _fresh(span.kind, taken)
-            known[names[original]] = original
-            taken.add(names[original])
-        parts += (text[last : span.start], names[original])
+        if original not in given:
+            given[original] = _fresh(span.kind, taken)
+            known[given[original]] = original
+            taken.add(given[original])
+        parts += (text[last : span.start], given[original])
         last = span.end
     parts.append(text[last:])
     return Redaction("".join(parts), known, tuple(dict.fromkeys(each.kind for each in spans)))
+
+
+def placeholder_kind(placeholder: str) -> PiiKind:
+    """Return the kind that ``[PHONE_1]`` stands for."""
+    return cast("PiiKind", placeholder[1 : placeholder.rindex("_")])
 
 
 _PLACEHOLDER: Final = re.compile(r"\[[A-Z_]{2,16}_[0-9]{1,9}\]")
@@ -119,32 +144,8 @@ def _fresh(kind: PiiKind, taken: Collection[str]) -> str:
     return f"[{kind}_{number}]"
 
 
-_HIDDEN: Final = re.compile("[^\x00-\u00ac\u00ae-\u01ff]")
-_FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
-    0x00A0: 0x20,
-    0x2007: 0x20,
-    0x202F: 0x20,
-    0x3000: 0x20,
-    0x2010: 0x2D,
-    0x2011: 0x2D,
-    0x2012: 0x2D,
-    0x2013: 0x2D,
-    0x2212: 0x2D,
-}
-
-
-def _plain(text: str) -> tuple[str, Sequence[int] | None]:
-    """Return the text without disguises and, where characters went, where each one came from."""
-    if _HIDDEN.search(text) is None and "\u00a0" not in text:
-        return text, None
-    text = text.translate(_FULL_WIDTH)
-    if INVISIBLE.search(text) is None:
-        return text, None
-    places = [at for at, each in enumerate(text) if INVISIBLE.match(each) is None]
-    return "".join(text[at] for at in places), places
-
-
-def _longest(found: Sequence[Span]) -> tuple[Span, ...]:
+def longest(found: Sequence[Span]) -> tuple[Span, ...]:
+    """Return the finds that stay, in order: of overlapping ones the longest."""
     kept: list[tuple[int, int, PiiKind]] = []
     for span in sorted(found, key=lambda each: (each.start - each.end, each.start)):
         place = bisect_left(kept, (span.start, span.start))
@@ -155,7 +156,7 @@ def _longest(found: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(Span(start, end, kind) for start, end, kind in kept)
 
 
-_SEARCHES: Final[Mapping[PiiKind, Callable[[str], Iterator[tuple[int, int]]]]] = {
+_SEARCHES: Final[Mapping[PiiKind, Callable[[str, int], Iterator[tuple[int, int]]]]] = {
     "CARD": cards,
     "IBAN": ibans,
     "NATIONAL_ID": national_ids,

@@ -14,7 +14,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
 from turnwire.nodes.guardrails.marks import Malformed, Marked
-from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, PiiKind
+from turnwire.nodes.guardrails.pii import NAME_KINDS
+from turnwire.nodes.guardrails.pii_names import missing
+from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.rules import (
     EscalationRule,
     Identifier,
@@ -40,16 +42,12 @@ TextKey = Literal[
 ]
 REQUIRED_TEXTS: Final[tuple[TextKey, ...]] = get_args(TextKey)
 
+StreamPolicy: TypeAlias = Literal["hold", "flag", "retract"]
+
+_LONGEST_PHRASE: Final = 24
+"""Words; longer phrases are read, but not over the end of a sentence."""
+
 FixedText: TypeAlias = Annotated[str, Field(min_length=1, pattern=r"\S")]
-
-
-class PiiRules(Strict):
-    """What is done about personal data in a message."""
-
-    action: Literal["redact", "block"] = "redact"
-    kinds: tuple[PiiKind, ...] = DEFAULT_KINDS
-    regions: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = DEFAULT_REGIONS
-    """Countries whose phone numbers are known without their country code."""
 
 
 class Policy(Strict):
@@ -60,6 +58,10 @@ class Policy(Strict):
     """Whose texts a member gets whose own language has none."""
     limits: Limits = Limits()
     pii: PiiRules = PiiRules()
+    stream_policy: StreamPolicy = "hold"
+    """``hold``: a sentence of the answer leaves after its check. ``flag``: words leave as they are
+    written, and what is odd is noted at the end. ``retract``: the same, but what trips a check is
+    taken back; it was seen, and it stays in the turn's events."""
     lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
     escalation: tuple[EscalationRule, ...] = ()
@@ -87,11 +89,21 @@ class Policy(Strict):
             missing = sorted(needed - set(texts))
             if missing:
                 raise ValueError(f"texts.{locale} lacks {', '.join(missing)}; add them")
+        self._can_find_names()
         ids = [each.id for each in self._rules()]
         twins = sorted({each for each in ids if ids.count(each) > 1})
         if twins:
             raise ValueError(f"two rules are called {', '.join(twins)}; give each its own id")
         return self
+
+    def _can_find_names(self) -> None:
+        wanted = NAME_KINDS.intersection(self.pii.masking("model").kinds)
+        answered = NAME_KINDS.intersection(self.pii.masking("answer").kinds)
+        lacking = missing(self.texts) if wanted or answered else None
+        if lacking:
+            raise ValueError(f"pii asks for {', '.join(sorted(wanted | answered))}: {lacking}")
+        if answered and self.stream_policy != "hold":
+            raise ValueError("names in an answer take whole sentences; set stream_policy to hold")
 
     def text(self, key: TextKey | str, locale: str) -> str:
         """Return a fixed text in the member's language, or in the default one."""
@@ -126,6 +138,12 @@ class Policy(Strict):
             book.knows("")
         self.knows("")
         _ = self.spelt
+
+    @cached_property
+    def answer_reach(self) -> int:
+        """How many words before a sentence the rules for answers have to see."""
+        widest = [each.within * len(each.together) for each in self._answer_rules()]
+        return max(widest, default=0) + _LONGEST_PHRASE
 
     @cached_property
     def escalation_book(self) -> Rulebook[EscalationRule]:
@@ -178,6 +196,9 @@ class Policy(Strict):
         yield from self.injection
         yield from self.refusals
         yield from self.scope.out_of_scope
+        yield from self._answer_rules()
+
+    def _answer_rules(self) -> Iterator[Rule]:
         yield from self.persona_stability
         yield from self.review
 

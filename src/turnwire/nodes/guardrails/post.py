@@ -36,7 +36,7 @@ def check_answer(  # noqa: PLR0913 - each is one fact about the answer
         uncited = "invented_citation"
     uncited = uncited or unsupported
     between = time.perf_counter()
-    unstable = _breaks_persona(answer, policy, locale)
+    unstable = breaks_persona(answer, policy, locale)
     ended = time.perf_counter()
     return (
         _decision("missing_citation", uncited, between - begun),
@@ -44,7 +44,8 @@ def check_answer(  # noqa: PLR0913 - each is one fact about the answer
     )
 
 
-def _breaks_persona(answer: str, policy: Policy, locale: str) -> str | None:
+def breaks_persona(answer: str, policy: Policy, locale: str) -> str | None:
+    """Return the reason code of what this persona never says, or none."""
     texts = read((answer,), known=policy.persona_book.knows)
     tripped = policy.persona_book.tripped(texts)
     if tripped:

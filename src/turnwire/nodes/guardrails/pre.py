@@ -118,10 +118,17 @@ class _Examination:
 
     def redact(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        rules = self._policy.pii
+        rules = self._policy.pii.masking("model")
+        names = self._policy.pii.names("model", self._locale)
         mapping, texts, kinds = verdict.mapping, list[str](), dict[PiiKind, None]()
         for message in self._messages:
-            redaction = redact(message, mapping=mapping, kinds=rules.kinds, regions=rules.regions)
+            redaction = redact(
+                message,
+                mapping=mapping,
+                kinds=rules.kinds,
+                regions=rules.regions,
+                names=names,
+            )
             mapping = redaction.mapping
             texts.append(redaction.text)
             kinds |= dict.fromkeys(redaction.kinds)
@@ -129,7 +136,7 @@ class _Examination:
         if not kinds:
             return self._noted(verdict, "pii", "pass", None, started)
         reason = "+".join(sorted(each.lower() for each in kinds))
-        if rules.action == "redact":
+        if not any(rules.actions[each] == "block" for each in kinds):
             return self._noted(verdict, "pii", "redact", reason, started)
         verdict = self._noted(verdict, "pii", "refuse", reason, started)
         return self._ended(verdict, "refuse", reason, "pii_blocked")

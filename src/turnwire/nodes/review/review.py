@@ -28,6 +28,7 @@ class Drafted(TypedDict, total=False):
     question: str
     draft: str
     held: bool
+    said: int
     verdict: dict[str, Any]
     evidence: list[dict[str, Any]]
     citations: list[dict[str, Any]]
@@ -89,7 +90,7 @@ def _settle(state: Drafted, decision: Decision, rejected: Callable[[str], str]) 
     match decision.outcome:
         case "approve":
             if state.get("held"):
-                _say(state, state.get("draft", ""), "", said)
+                said.say(state.get("draft", "")[state.get("said", 0) :])
                 for each in state.get("citations", []):
                     said.emit(CitationAdded(citation=Citation.model_validate(each)))
             return changed
@@ -107,8 +108,8 @@ def _settle(state: Drafted, decision: Decision, rejected: Callable[[str], str]) 
 
 
 def _say(state: Drafted, text: str, reason: str, said: Speaker) -> None:
-    """Say the answer in place of the draft, or for the first time where the draft was held."""
-    if state.get("held"):
+    """Say the answer in place of the draft, or for the first time where nothing was said."""
+    if state.get("held") and not state.get("said"):
         said.say(text)
     else:
         said.emit(TextReplaced(text=text, reason=reason))

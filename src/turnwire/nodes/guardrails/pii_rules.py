@@ -1,0 +1,69 @@
+"""What a policy does about personal data: by kind, and by where a text goes."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, NAME_KINDS, PiiKind
+from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
+from turnwire.nodes.guardrails.redactor import Action, Masking, mask
+from turnwire.nodes.guardrails.rules import Strict
+
+Sink: TypeAlias = Literal["model", "answer", "log", "index", "tools"]
+"""``model``: what a model reads. ``answer``: what it adds of its own. ``log``: log lines and
+spans. ``index``: documents and memory. ``tools``: arguments and results."""
+
+
+class Sinks(Strict):
+    """What is done about personal data that goes somewhere."""
+
+    model: Action | None = None
+    """None: what ``action`` says."""
+    answer: Action = "redact"
+    log: Action = "redact"
+    index: Action = "none"
+    tools: Action = "redact"
+
+
+class PiiRules(Strict):
+    """What is done about personal data.
+
+    A value that the member wrote, or that stands in the evidence, may always be said in the
+    answer: it is nobody's secret there. ``block`` refuses the text: the member's message, the
+    answer from there on, the log line, the document, the call.
+    """
+
+    action: Literal["redact", "block"] = "redact"
+    """For a member's message."""
+    kinds: tuple[PiiKind, ...] = DEFAULT_KINDS
+    regions: tuple[Annotated[str, Field(pattern=r"^[A-Z]{2}$")], ...] = DEFAULT_REGIONS
+    """Countries whose phone numbers are known without their country code."""
+    sinks: Sinks = Sinks()
+    entities: Mapping[PiiKind, Mapping[Sink, Action]] = {}
+    """What is done otherwise about one kind, such as ``CARD: {model: block, answer: block}``."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "PiiRules":
+        if self.action == "block" and self.sinks.model not in (None, "block"):
+            raise ValueError("action and sinks.model say different things; remove one of them")
+        if any(self.masking("answer").actions.get(each) == "block" for each in NAME_KINDS):
+            raise ValueError("names in an answer can be redacted, not blocked")
+        return self
+
+    def names(self, sink: Literal["model", "answer"], locale: str) -> FindNames | None:
+        """Return what finds names in texts that go there, or none where nobody looks for them."""
+        kinds = NAME_KINDS.intersection(self.masking(sink).kinds)
+        return names_finder(locale, kinds) if kinds else None
+
+    def masking(self, sink: Sink, *, known: Collection[str] = frozenset()) -> Masking:
+        """Return what is done where a text goes; ``known`` values may be said there."""
+        usual = self.sinks.model or self.action if sink == "model" else getattr(self.sinks, sink)
+        actions: dict[PiiKind, Action] = dict.fromkeys(self.kinds, usual)
+        actions |= {kind: own[sink] for kind, own in self.entities.items() if sink in own}
+        return Masking(actions, self.regions, known)
+
+    def log_text(self, text: str) -> str:
+        """Return ``text`` as it may stand in a log line or a span; of a blocked one the kind."""
+        masked = mask(text, self.masking("log"))
+        return f"[{masked.blocked}]" if masked.blocked else masked.text

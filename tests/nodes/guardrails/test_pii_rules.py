@@ -1,0 +1,66 @@
+"""What is done about personal data follows the kind and where a text goes."""
+
+import pytest
+from pydantic import ValidationError
+
+from turnwire.nodes.guardrails.pii_rules import PiiRules
+from turnwire.nodes.guardrails.policy import shipped_policy
+
+TEXT = "ada@example.test, 4111 1111 1111 1111, 8.8.8.8"
+
+
+def rules(**given: object) -> PiiRules:
+    return PiiRules.model_validate(given)
+
+
+def test_by_default_everything_but_the_index_is_redacted():
+    usual = rules()
+
+    assert set(usual.masking("model").actions.values()) == {"redact"}
+    assert set(usual.masking("answer").actions.values()) == {"redact"}
+    assert set(usual.masking("tools").actions.values()) == {"redact"}
+    assert usual.masking("index").kinds == ()
+    assert usual.log_text(TEXT) == "[EMAIL], [CARD], 8.8.8.8"
+
+
+def test_the_older_action_is_what_is_done_about_a_message():
+    blocking = rules(action="block")
+
+    assert set(blocking.masking("model").actions.values()) == {"block"}
+    assert set(blocking.masking("answer").actions.values()) == {"redact"}
+
+
+def test_a_kind_may_have_its_own_rule_at_each_sink():
+    own = rules(
+        sinks={"answer": "none", "log": "none"},
+        entities={"CARD": {"answer": "block", "log": "redact"}, "IP": {"log": "redact"}},
+    )
+
+    assert own.masking("answer").actions["CARD"] == "block"
+    assert own.masking("answer").kinds == ("CARD",)
+    assert "IP" not in own.masking("model").actions
+    assert own.log_text(TEXT) == "ada@example.test, [CARD], [IP]"
+
+
+def test_of_a_log_line_that_is_blocked_only_the_kind_stays():
+    assert rules(entities={"CARD": {"log": "block"}}).log_text(TEXT) == "[CARD]"
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"action": "block", "sinks": {"model": "none"}}, "say different things"),
+        ({"sinks": {"printer": "none"}}, "printer"),
+        ({"sinks": {"log": "hide"}}, "sinks.log"),
+        ({"entities": {"CARD": {"log": "hide"}}}, "entities.CARD.log"),
+        ({"entities": {"SHOE_SIZE": {"log": "none"}}}, "SHOE_SIZE"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: dict[str, object], complaint: str):
+    with pytest.raises(ValidationError, match=complaint):
+        rules(**given)
+
+
+@pytest.mark.parametrize("name", ["health", "docs"])
+def test_a_shipped_policy_lets_no_private_value_of_the_model_out(name: str):
+    assert set(shipped_policy(name).pii.masking("answer").actions.values()) == {"redact"}
