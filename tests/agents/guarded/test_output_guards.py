@@ -129,6 +129,18 @@ def test_a_rule_that_spans_two_sentences_is_seen_before_the_second_leaves():
     assert "blue" not in stored
 
 
+def test_a_sentence_that_was_held_is_shown_to_a_person_though_the_next_one_makes_it_fair():
+    rule = {"id": "dose", "phrases": ["NUMBER mg"], "unless": ["NUMBER mg only if told"]}
+    given = HEALTH.model_dump() | {"review": [rule]}
+
+    run, _ = asked(
+        ["Take 500 mg\n", "only if told. "], policy=Policy.model_validate(given), hitl=True
+    )
+
+    assert run.text == ""
+    assert run.interrupts[0].value["payload"]["draft"] == "Take 500 mg\nonly if told. "
+
+
 def test_under_flag_words_leave_as_they_are_written_and_are_flagged():
     run, _ = asked(["I am a licensed ", "physician [1]. ", "So."], policy=FLAGGED)
 
