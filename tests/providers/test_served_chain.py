@@ -1,5 +1,6 @@
 """A chain behind the shipped agent: what the member reads, and what is stored."""
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,11 @@ def served(provider: Provider, docs: Path, *models: str, **settings: object) -> 
 def test_words_that_were_shown_are_kept_and_nobody_starts_over(
     provider: Provider, docs: Path, fault: str
 ):
-    with served(provider, docs, f"demo-{fault}", "demo") as server:
+    policy = docs.parent / "policy.yaml"
+    shipped = (files("turnwire") / "policies" / "docs.yaml").read_text()
+    assert "\nstream_policy: hold\n" in shipped
+    policy.write_text(shipped.replace("\nstream_policy: hold\n", "\nstream_policy: flag\n"))
+    with served(provider, docs, f"demo-{fault}", "demo", policy=str(policy)) as server:
         api = server.api()
         with api.stream(QUESTION) as reader:
             frames = reader.rest()

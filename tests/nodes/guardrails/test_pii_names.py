@@ -81,7 +81,6 @@ def test_nobody_looks_for_names_unless_a_policy_asks_for_them():
     assert PiiRules().names("model", "en") is None
 
 
-@pytest.mark.skipif(missing(["en"]) is not None, reason="turnwire[pii] is not installed")
 @pytest.mark.filterwarnings("ignore")
 def test_the_extra_finds_people_and_addresses():
     assert find_spec("presidio_analyzer")
