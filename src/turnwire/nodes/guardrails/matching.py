@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from turnwire.nodes.guardrails.phrases import Element, Wording, Words
 
@@ -15,6 +16,23 @@ class Hit:
     label: int
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Words of a text that tell of no event of now."""
+
+    inside: frozenset[int]
+    """A hit that has no other words than these is none."""
+    at: frozenset[int]
+    """A hit that begins at one of these is none."""
+
+    def holds(self, hit: Hit) -> bool:
+        """Whether ``hit`` is a fair wording."""
+        return hit.start in self.at or self.inside.issuperset(range(hit.start, hit.end))
+
+
+NOTHING_FRAMED: Final = Framed(frozenset(), frozenset())
 
 
 class Index:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
+from turnwire.nodes.guardrails.framing import Frames, Framing
 from turnwire.nodes.guardrails.marks import Malformed, Marked
 from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, PiiKind
 from turnwire.nodes.guardrails.rules import (
@@ -24,6 +25,7 @@ from turnwire.nodes.guardrails.rules import (
     Rulebook,
     Strict,
 )
+from turnwire.nodes.guardrails.spelling import Speller, Spelling
 
 TextKey = Literal[
     "persona",
@@ -79,6 +81,10 @@ class Policy(Strict):
     pii: PiiRules = PiiRules()
     lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
+    spelling: Spelling = Spelling()
+    """How members spell the words that rules look for."""
+    framing: Framing = Framing()
+    """What makes a fair message of the words of an acute rule."""
     escalation: tuple[EscalationRule, ...] = ()
     injection: tuple[Rule, ...] = ()
     scope: ScopeRules = ScopeRules()
@@ -135,7 +141,17 @@ class Policy(Strict):
         for book in (self.in_scope_book, self.small_talk_book, self.persona_book, self.review_book):
             book.knows("")
         self.knows("")
-        _ = self.spelt
+        _ = self.spelt, self.frames, self.speller
+
+    @cached_property
+    def frames(self) -> Frames:
+        """The framing, ready to read."""
+        return Frames(self.framing)
+
+    @cached_property
+    def speller(self) -> Speller:
+        """The spelling, ready to read."""
+        return Speller(self.spelling, self.knows)
 
     @cached_property
     def escalation_book(self) -> Rulebook[EscalationRule]:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from turnwire.nodes.guardrails.normalise import Known, readings, unspaced
@@ -16,12 +16,17 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
 def read(
-    messages: Sequence[str], *, known: Known, spelt: frozenset[str] = frozenset()
+    messages: Sequence[str],
+    *,
+    known: Known,
+    spelt: frozenset[str] = frozenset(),
+    mended: Callable[[str], str] = str,
 ) -> tuple[Words, ...]:
     """Return the words of each message and of all together, plain and with base64 undone.
 
     All together twice, with and without a space between: a phrase may be split anywhere.
-    Letters that stand apart are read a second time, as the words in ``spelt`` that they make.
+    Letters that stand apart are read a second time, as the words in ``spelt`` that they make,
+    and all of it once more as ``mended`` reads misspelt words.
     """
     texts = list(messages)
     if len(messages) > 1:
@@ -29,7 +34,8 @@ def read(
     forms = (form for text in texts for form in _forms(text))
     canonical = (reading for form in forms for reading in readings(form, known=known))
     read_twice = (form for each in canonical for form in (each, unspaced(each, spelt)))
-    return tuple(split(each) for each in dict.fromkeys(read_twice))
+    meant = (form for each in read_twice for form in (each, mended(each)))
+    return tuple(split(each) for each in dict.fromkeys(meant))
 
 
 def _forms(text: str) -> Iterator[str]:

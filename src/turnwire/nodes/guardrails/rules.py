@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Annotated, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from turnwire.nodes.guardrails.matching import Hit, Index, near, one_clause
+from turnwire.nodes.guardrails.matching import NOTHING_FRAMED, Framed, Hit, Index, near, one_clause
 from turnwire.nodes.guardrails.phrases import Wording, Words, parse
 
 
@@ -59,6 +59,11 @@ class Rule(Strict):
     text: Identifier | None = None
     """The key of the fixed text to answer with, or none for the section's own."""
 
+    @property
+    def framed(self) -> bool:
+        """Whether a question for knowledge, or what is over, is no find of this rule."""
+        return False
+
     @model_validator(mode="after")
     def _looks_for_something(self) -> "Rule":
         if not self.phrases and not self.together:
@@ -73,6 +78,19 @@ class EscalationRule(Rule):
 
     severity: Literal["acute", "high"]
     """``acute``: a fixed text and no model. ``high``: the draft is shown to a reviewer first."""
+
+    @property
+    def framed(self) -> bool:
+        """Acute rules look for events of now; a question for a dose is a risk by itself."""
+        return self.severity == "acute"
+
+
+class Frames(Protocol):
+    """Says which words of a text tell of no event of now."""
+
+    def framed(self, text: Words) -> Framed:
+        """Return these words."""
+        ...
 
 
 RuleT = TypeVar("RuleT", bound=Rule)
@@ -103,9 +121,12 @@ class Rulebook(Generic[RuleT]):
                 reached.add(hit.end)
         return bool(text.words) and len(text.words) in reached
 
-    def tripped(self, texts: Iterable[Words]) -> tuple[RuleT, ...]:
-        """Return the rules that any of ``texts`` trips, in the order of the policy."""
-        found = {number for text in texts for number in self._tripped_by(text)}
+    def tripped(self, texts: Iterable[Words], *, frames: Frames | None = None) -> tuple[RuleT, ...]:
+        """Return the rules that any of ``texts`` trips, in the order of the policy.
+
+        ``frames`` speak for the rules that are ``framed``.
+        """
+        found = {number for text in texts for number in self._tripped_by(text, frames)}
         return tuple(self._rules[number] for number in sorted(found))
 
     def _labelled(self) -> Iterator[tuple[int, Wording]]:
@@ -116,22 +137,24 @@ class Rulebook(Generic[RuleT]):
                     for wording in parse(phrase):
                         yield len(self._parts) - 1, wording
 
-    def _tripped_by(self, text: Words) -> Iterator[int]:
+    def _tripped_by(self, text: Words, frames: Frames | None) -> Iterator[int]:
         found: defaultdict[int, defaultdict[int, list[Hit]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for hit in self._index.hits(text):
             number, group = self._parts[hit.label]
             found[number][group].append(hit)
+        framed = frames.framed(text) if frames is not None and found else NOTHING_FRAMED
         for number, groups in found.items():
-            if _trips(self._rules[number], groups, text):
+            rule = self._rules[number]
+            if _trips(rule, groups, text, framed if rule.framed else NOTHING_FRAMED):
                 yield number
 
 
 _UNLESS, _PHRASES, _TOGETHER = 0, 1, 2
 
 
-def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words) -> bool:
+def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words, framed: Framed) -> bool:
     fair = {
         at
         for hit in groups.get(_UNLESS, ())
@@ -141,7 +164,11 @@ def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words) -> bool:
 
     def finds(group: int) -> list[Hit]:
         hits = groups.get(group, [])
-        return [each for each in hits if fair.isdisjoint(range(each.start, each.end))]
+        return [
+            each
+            for each in hits
+            if fair.isdisjoint(range(each.start, each.end)) and not framed.holds(each)
+        ]
 
     if finds(_PHRASES):
         return True
