@@ -26,8 +26,8 @@ class Framing(Strict):
     """Say that it is long over: their stretch, or the next one where they stand alone."""
     settled: Phrases = ()
     """Say how it ended, or who says it: their sentence."""
-    denials: Phrases = ()
-    """What comes directly after them is not the case."""
+    before: Phrases = ()
+    """Directly before a find, they make it fair: a denial, a wish to know what the word means."""
     persons: Phrases = ()
     """Speak of somebody in particular."""
     present: Phrases = ()
@@ -60,10 +60,10 @@ class Frames:
         if not hits or hits["now"]:
             return NOTHING_FRAMED
         reading = _Reading(text, hits)
-        denied = (each.end for each in hits["denials"] if one_clause(text, each))
+        fair = (each.end for each in hits["before"] if one_clause(text, each))
         return Framed(
             inside=_positions((*reading.asked(), *reading.over()), len(text.words)),
-            at=frozenset(each for each in denied if reading.follows(each)),
+            at=frozenset(each for each in fair if reading.follows(each)),
         )
 
 
@@ -73,7 +73,7 @@ class _Reading:
     def __init__(self, text: Words, hits: dict[str, list[Hit]]) -> None:
         self._text = text
         self._hits = hits
-        joints = {each.start for each in hits.get("joints", ())}
+        self._joints = joints = {each.start for each in hits.get("joints", ())}
         clauses = text.clauses
         breaks = (
             int(at > 0 and (at in joints or clauses[at] != clauses[at - 1]))
@@ -109,7 +109,9 @@ class _Reading:
             last = bisect_right(self._text.sentences, sentence) - 1
             stretches |= set(range(self._stretches[first], self._stretches[last] + 1))
         for stretch in stretches - self._present:
-            yield bisect_left(self._stretches, stretch), bisect_right(self._stretches, stretch)
+            end = bisect_right(self._stretches, stretch)
+            # The joint that ends a stretch may be the last word of a find in it.
+            yield bisect_left(self._stretches, stretch), end + (end in self._joints)
 
     def _around(self, start: int, end: int) -> Iterator[int]:
         stretch = self._stretches[start]

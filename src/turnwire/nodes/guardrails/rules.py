@@ -78,11 +78,13 @@ class EscalationRule(Rule):
 
     severity: Literal["acute", "high"]
     """``acute``: a fixed text and no model. ``high``: the draft is shown to a reviewer first."""
+    always: bool = False
+    """Whether the rule trips in whatever frame its words stand, as where asking is the risk."""
 
     @property
     def framed(self) -> bool:
         """Acute rules look for events of now; a question for a dose is a risk by itself."""
-        return self.severity == "acute"
+        return self.severity == "acute" and not self.always
 
 
 class Frames(Protocol):
