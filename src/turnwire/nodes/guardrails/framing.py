@@ -52,6 +52,10 @@ class Frames:
             for wording in parse(phrase)
         )
 
+    def knows(self, word: str) -> bool:
+        """Whether the framing has a place for the canonical ``word``."""
+        return self._index.knows(word)
+
     def framed(self, text: Words) -> Framed:
         """Return which words of ``text`` tell of no event of now; linear in the text."""
         hits: defaultdict[str, list[Hit]] = defaultdict(list)

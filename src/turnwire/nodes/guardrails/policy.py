@@ -128,7 +128,7 @@ class Policy(Strict):
 
     def knows(self, word: str) -> bool:
         """Whether a rule for messages looks for the canonical ``word``."""
-        books = (self.escalation_book, self.injection_book, self.scope_book)
+        books = (self.escalation_book, self.injection_book, self.scope_book, self.frames)
         return any(each.knows(word) for each in books)
 
     @cached_property
