@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from turnwire.nodes.guardrails.phrases import Element, Wording, Words
@@ -69,11 +70,17 @@ class Index:
 
     def hits(self, text: Words) -> Iterator[Hit]:
         """Yield every phrase that begins at each word of ``text``, in order."""
-        candidates: dict[str, list[tuple[int, Wording]]] = {}
-        for start, word in enumerate(text.words):
-            if word not in candidates:
-                candidates[word] = self._beginning_with(word)
-            for label, sequence in candidates[word]:
+        beginning: dict[str, list[tuple[int, Wording]]] = {}
+        candidates: dict[tuple[str, str], list[tuple[int, Wording]]] = {}
+        for start, pair in enumerate(pairwise((*text.words, ""))):
+            if pair not in candidates:
+                word, follower = pair
+                if word not in beginning:
+                    beginning[word] = self._beginning_with(word)
+                candidates[pair] = [
+                    each for each in beginning[word] if _may_follow(follower, each[1])
+                ]
+            for label, sequence in candidates[pair]:
                 end = _match(sequence, text, start)
                 if end:
                     yield Hit(label, start, end)
@@ -85,6 +92,14 @@ class Index:
         for length in self._lengths:
             found += self._by_prefix.get(word[:length], ())
         return found
+
+
+def _may_follow(word: str, sequence: Wording) -> bool:
+    """Whether ``word``, or none where it is empty, may come second in ``sequence``."""
+    if len(sequence) == 1:
+        return True
+    second = sequence[1]
+    return bool(word) and (second.gap > 0 or second.fits(word))
 
 
 def _match(sequence: Wording, text: Words, start: int) -> int:
