@@ -20,7 +20,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class Excused:
     """Words of a text that tell of no event of now."""
 
     inside: frozenset[int]
@@ -33,7 +33,7 @@ class Framed:
         return hit.start in self.at or self.inside.issuperset(range(hit.start, hit.end))
 
 
-NOTHING_FRAMED: Final = Framed(frozenset(), frozenset())
+NOTHING_EXCUSED: Final = Excused(frozenset(), frozenset())
 
 
 class Index:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
-from turnwire.nodes.guardrails.framing import Frames, Framing
+from turnwire.nodes.guardrails.excuses import ExcuseReader, Excuses
 from turnwire.nodes.guardrails.marks import Malformed, Marked
 from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, PiiKind
 from turnwire.nodes.guardrails.rules import (
@@ -83,7 +83,7 @@ class Policy(Strict):
     """Phrases that several rules share by YAML anchors."""
     spelling: Spelling = Spelling()
     """How members spell the words that rules look for."""
-    framing: Framing = Framing()
+    excuses: Excuses = Excuses()
     """What makes a fair message of the words of an acute rule."""
     escalation: tuple[EscalationRule, ...] = ()
     injection: tuple[Rule, ...] = ()
@@ -128,7 +128,7 @@ class Policy(Strict):
 
     def knows(self, word: str) -> bool:
         """Whether a rule for messages looks for the canonical ``word``."""
-        books = (self.escalation_book, self.injection_book, self.scope_book, self.frames)
+        books = (self.escalation_book, self.injection_book, self.scope_book, self.excuse_reader)
         return any(each.knows(word) for each in books)
 
     @cached_property
@@ -141,12 +141,12 @@ class Policy(Strict):
         for book in (self.in_scope_book, self.small_talk_book, self.persona_book, self.review_book):
             book.knows("")
         self.knows("")
-        _ = self.spelt, self.frames, self.speller
+        _ = self.spelt, self.excuse_reader, self.speller
 
     @cached_property
-    def frames(self) -> Frames:
-        """The framing, ready to read."""
-        return Frames(self.framing)
+    def excuse_reader(self) -> ExcuseReader:
+        """The excuses, ready to read."""
+        return ExcuseReader(self.excuses)
 
     @cached_property
     def speller(self) -> Speller:

@@ -122,7 +122,7 @@ class _Examination:
             spelt=policy.spelt,
             mended=policy.speller.mended,
         )
-        tripped = policy.escalation_book.tripped(self._words, frames=policy.frames)
+        tripped = policy.escalation_book.tripped(self._words, excuses=policy.excuse_reader)
         acute = [each for each in tripped if each.severity == "acute"]
         if acute:
             verdict = self._noted(verdict, "escalation", "escalate", acute[0].id, started)

@@ -6,7 +6,14 @@ from typing import Annotated, Generic, Literal, Protocol, TypeAlias, TypeVar, ca
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from turnwire.nodes.guardrails.matching import NOTHING_FRAMED, Framed, Hit, Index, near, one_clause
+from turnwire.nodes.guardrails.matching import (
+    NOTHING_EXCUSED,
+    Excused,
+    Hit,
+    Index,
+    near,
+    one_clause,
+)
 from turnwire.nodes.guardrails.phrases import Wording, Words, parse
 
 
@@ -60,7 +67,7 @@ class Rule(Strict):
     """The key of the fixed text to answer with, or none for the section's own."""
 
     @property
-    def framed(self) -> bool:
+    def excusable(self) -> bool:
         """Whether a question for knowledge, or what is over, is no find of this rule."""
         return False
 
@@ -79,18 +86,18 @@ class EscalationRule(Rule):
     severity: Literal["acute", "high"]
     """``acute``: a fixed text and no model. ``high``: the draft is shown to a reviewer first."""
     always: bool = False
-    """Whether the rule trips in whatever frame its words stand, as where asking is the risk."""
+    """Whether the rule trips however its words are meant, as where asking is the risk."""
 
     @property
-    def framed(self) -> bool:
+    def excusable(self) -> bool:
         """Acute rules look for events of now; a question for a dose is a risk by itself."""
         return self.severity == "acute" and not self.always
 
 
-class Frames(Protocol):
+class ExcuseReader(Protocol):
     """Says which words of a text tell of no event of now."""
 
-    def framed(self, text: Words) -> Framed:
+    def excused(self, text: Words) -> Excused:
         """Return these words."""
         ...
 
@@ -123,12 +130,14 @@ class Rulebook(Generic[RuleT]):
                 reached.add(hit.end)
         return bool(text.words) and len(text.words) in reached
 
-    def tripped(self, texts: Iterable[Words], *, frames: Frames | None = None) -> tuple[RuleT, ...]:
+    def tripped(
+        self, texts: Iterable[Words], *, excuses: ExcuseReader | None = None
+    ) -> tuple[RuleT, ...]:
         """Return the rules that any of ``texts`` trips, in the order of the policy.
 
-        ``frames`` speak for the rules that are ``framed``.
+        ``excuses`` speaks for the rules that are ``excusable``.
         """
-        found = {number for text in texts for number in self._tripped_by(text, frames)}
+        found = {number for text in texts for number in self._tripped_by(text, excuses)}
         return tuple(self._rules[number] for number in sorted(found))
 
     def _labelled(self) -> Iterator[tuple[int, Wording]]:
@@ -139,24 +148,24 @@ class Rulebook(Generic[RuleT]):
                     for wording in parse(phrase):
                         yield len(self._parts) - 1, wording
 
-    def _tripped_by(self, text: Words, frames: Frames | None) -> Iterator[int]:
+    def _tripped_by(self, text: Words, excuses: ExcuseReader | None) -> Iterator[int]:
         found: defaultdict[int, defaultdict[int, list[Hit]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for hit in self._index.hits(text):
             number, group = self._parts[hit.label]
             found[number][group].append(hit)
-        framed = frames.framed(text) if frames is not None and found else NOTHING_FRAMED
+        excused = excuses.excused(text) if excuses is not None and found else NOTHING_EXCUSED
         for number, groups in found.items():
             rule = self._rules[number]
-            if _trips(rule, groups, text, framed if rule.framed else NOTHING_FRAMED):
+            if _trips(rule, groups, text, excused if rule.excusable else NOTHING_EXCUSED):
                 yield number
 
 
 _UNLESS, _PHRASES, _TOGETHER = 0, 1, 2
 
 
-def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words, framed: Framed) -> bool:
+def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words, excused: Excused) -> bool:
     fair = {
         at
         for hit in groups.get(_UNLESS, ())
@@ -169,7 +178,7 @@ def _trips(rule: Rule, groups: dict[int, list[Hit]], text: Words, framed: Framed
         return [
             each
             for each in hits
-            if fair.isdisjoint(range(each.start, each.end)) and not framed.holds(each)
+            if fair.isdisjoint(range(each.start, each.end)) and not excused.holds(each)
         ]
 
     if finds(_PHRASES):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from turnwire.nodes.guardrails.framing import Frames, Framing
+from turnwire.nodes.guardrails.excuses import ExcuseReader, Excuses
 from turnwire.nodes.guardrails.normalise import canonical
 from turnwire.nodes.guardrails.phrases import split
 from turnwire.nodes.guardrails.rules import EscalationRule, Rulebook
 
-FRAMING = Framing(
+EXCUSES = Excuses(
     questions=("what are the signs of",),
     past=("years ago",),
     settled=("turned out to be",),
@@ -24,7 +24,7 @@ HIGH = ACUTE.model_copy(update={"severity": "high"})
 
 def trips(rule: EscalationRule, text: str) -> bool:
     words = split(canonical(text))
-    return bool(Rulebook((rule,)).tripped((words,), frames=Frames(FRAMING)))
+    return bool(Rulebook((rule,)).tripped((words,), excuses=ExcuseReader(EXCUSES)))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def trips(rule: EscalationRule, text: str) -> bool:
         "he was not collapsed",
     ],
 )
-def test_a_frame_makes_a_find_fair(text: str):
+def test_an_excuse_makes_a_find_fair(text: str):
     assert not trips(ACUTE, text)
 
 
@@ -59,17 +59,17 @@ def test_a_frame_makes_a_find_fair(text: str):
         "not, he collapsed",
     ],
 )
-def test_what_a_frame_does_not_reach_or_what_is_now_stays_a_find(text: str):
+def test_what_no_excuse_reaches_or_what_is_now_stays_a_find(text: str):
     assert trips(ACUTE, text)
 
 
 @pytest.mark.parametrize("rule", [ALWAYS, HIGH])
-def test_a_risk_in_the_asking_itself_has_no_frame(rule: EscalationRule):
+def test_a_risk_in_the_asking_itself_has_no_excuse(rule: EscalationRule):
     assert trips(rule, "he collapsed years ago")
 
 
-def test_without_a_framing_nothing_is_framed():
+def test_without_excuses_nothing_is_excused():
     words = split("he collapsed years ago")
 
-    assert Frames(Framing()).framed(words).inside == frozenset()
+    assert ExcuseReader(Excuses()).excused(words).inside == frozenset()
     assert Rulebook((ACUTE,)).tripped((words,)) == (ACUTE,)

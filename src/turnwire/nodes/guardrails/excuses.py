@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from turnwire.nodes.guardrails.matching import NOTHING_FRAMED, Framed, Hit, Index, one_clause
+from turnwire.nodes.guardrails.matching import NOTHING_EXCUSED, Excused, Hit, Index, one_clause
 from turnwire.nodes.guardrails.phrases import Words, parse
 from turnwire.nodes.guardrails.rules import Phrases, Strict
 
 
-class Framing(Strict):
+class Excuses(Strict):
     """Wordings around the words of acute rules that make a fair message of them.
 
     A stretch is a part of a clause between two ``joints``.
@@ -33,39 +33,39 @@ class Framing(Strict):
     present: Phrases = ()
     """Speak of now: their stretch is neither ``past`` nor ``settled``."""
     now: Phrases = ()
-    """Found anywhere, nothing in the text is framed."""
+    """Found anywhere, nothing in the text is excused."""
     joints: Phrases = ()
     """Words that begin a new stretch, such as ``and`` and ``but``."""
 
 
-_KINDS: Final = tuple(Framing.model_fields)
+_KINDS: Final = tuple(Excuses.model_fields)
 
 
-class Frames:
-    """A framing, ready to read texts."""
+class ExcuseReader:
+    """Excuses, ready to read texts."""
 
-    def __init__(self, framing: Framing) -> None:
+    def __init__(self, excuses: Excuses) -> None:
         self._index = Index(
             (label, wording)
             for label, kind in enumerate(_KINDS)
-            for phrase in getattr(framing, kind)
+            for phrase in getattr(excuses, kind)
             for wording in parse(phrase)
         )
 
     def knows(self, word: str) -> bool:
-        """Whether the framing has a place for the canonical ``word``."""
+        """Whether an excuse has a place for the canonical ``word``."""
         return self._index.knows(word)
 
-    def framed(self, text: Words) -> Framed:
+    def excused(self, text: Words) -> Excused:
         """Return which words of ``text`` tell of no event of now; linear in the text."""
         hits: defaultdict[str, list[Hit]] = defaultdict(list)
         for hit in self._index.hits(text):
             hits[_KINDS[hit.label]].append(hit)
         if not hits or hits["now"]:
-            return NOTHING_FRAMED
+            return NOTHING_EXCUSED
         reading = _Reading(text, hits)
         fair = (each.end for each in hits["before"] if one_clause(text, each))
-        return Framed(
+        return Excused(
             inside=_positions((*reading.asked(), *reading.over()), len(text.words)),
             at=frozenset(each for each in fair if reading.follows(each)),
         )
@@ -84,8 +84,8 @@ class _Reading:
             for at in range(len(clauses))
         )
         self._stretches = tuple(accumulate(breaks))
-        frames = [(each.start, each.end) for each in self._frames()]
-        taken = _positions(frames, len(text.words))
+        excuses = [(each.start, each.end) for each in self._excuses()]
+        taken = _positions(excuses, len(text.words))
         present = [each.start for each in hits.get("present", ()) if each.start not in taken]
         self._present = frozenset(self._stretches[each] for each in present)
         persons = (each.start for each in hits.get("persons", ()))
@@ -126,7 +126,7 @@ class _Reading:
         if alone and after < len(sentences) and sentences[after] == sentences[start]:
             yield self._stretches[after]
 
-    def _frames(self) -> Iterator[Hit]:
+    def _excuses(self) -> Iterator[Hit]:
         for kind in ("questions", "past", "settled"):
             yield from self._hits.get(kind, ())
 
