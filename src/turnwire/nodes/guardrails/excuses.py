@@ -101,7 +101,7 @@ class _Reading:
         for hit in self._hits.get("questions", ()):
             end = _end(self._text.sentences, hit.start)
             stop = bisect_left(self._stops, hit.end)
-            yield hit.start, min(end, *self._stops[stop : stop + 1], end)
+            yield hit.start, min((end, *self._stops[stop : stop + 1]))
 
     def over(self) -> Iterator[tuple[int, int]]:
         """Yield the stretches that tell of what is over."""
