@@ -13,7 +13,7 @@ class TextDelta(BaseEvent):
 
 
 class TextReplaced(BaseEvent):
-    """A later node or a reviewer rewrote the answer: forget what came before, show this."""
+    """A later node or a reviewer rewrote the answer: this is shown instead of what came before."""
 
     type: Literal["text.replaced"] = "text.replaced"
     text: str

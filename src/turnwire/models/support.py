@@ -26,7 +26,7 @@ Words = Callable[[str], Iterable[str]]
 Encode = Callable[[Sequence[str]], Matrix]
 """Returns a row of length 1 a text, whose dot product says how near the meanings are."""
 
-NEAR_ENOUGH: Final = 0.275
+NEAR_ENOUGH: Final = 0.2
 """The least nearness that is left after the deduction."""
 _DEDUCTION: Final = 4.0
 """What a missing word of weight 1 takes away from the nearness."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from turnwire.events.guardrail import Check, GuardrailDecision
 from turnwire.nodes.guardrails.examples import Examples, Likeness
+from turnwire.nodes.guardrails.excuses import ExcuseReader
 from turnwire.nodes.guardrails.policy import Policy
 from turnwire.nodes.guardrails.pre import Verdict, examine
 from turnwire.nodes.guardrails.reading import read
@@ -121,11 +122,13 @@ def _plain_step(step: Step) -> dict[str, Any]:
 
 
 def _found(messages: Sequence[str], policy: Policy, verdict: Verdict) -> dict[Check, list[Section]]:
-    words = read(messages, known=policy.knows, spelt=policy.spelt)
+    words = read(messages, known=policy.knows, spelt=policy.spelt, mended=policy.speller.mended)
 
-    def sections(*named: tuple[str, Rulebook[Any]]) -> Iterator[Section]:
+    def sections(
+        *named: tuple[str, Rulebook[Any]], excuses: ExcuseReader | None = None
+    ) -> Iterator[Section]:
         for name, book in named:
-            findings = book.findings(words)
+            findings = book.findings(words, excuses=excuses)
             if findings:
                 yield Section(name, findings)
 
@@ -139,6 +142,8 @@ def _found(messages: Sequence[str], policy: Policy, verdict: Verdict) -> dict[Ch
     greeted = verdict.outcome == "proceed" and verdict.fixed_text is not None
     talk = sections(("small_talk", policy.small_talk_book)) if greeted else ()
     return {
-        "escalation": list(sections(("escalation", policy.escalation_book))),
+        "escalation": list(
+            sections(("escalation", policy.escalation_book), excuses=policy.excuse_reader)
+        ),
         "scope_rules": [*scope, *talk],
     }

@@ -125,6 +125,8 @@ def _undo_base64(text: str) -> str:
 
 
 def _decoded(run: str) -> str | None:
+    if run.isalpha() and run[1:].islower():  # a word; encoded text mixes capitals and digits
+        return None
     compact = "".join(run.split()).rstrip("=").translate(_URL_SAFE)
     whole = compact[: len(compact) - (len(compact) % 4 == 1)]
     try:

@@ -4,6 +4,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
 
 from turnwire.nodes.guardrails.phrases import Element, Wording, Words
 
@@ -15,6 +17,23 @@ class Hit:
     label: int
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Excused:
+    """Words of a text that tell of no event of now."""
+
+    inside: frozenset[int]
+    """A hit that has no other words than these is none."""
+    at: frozenset[int]
+    """A hit that begins at one of these is none."""
+
+    def holds(self, hit: Hit) -> bool:
+        """Whether ``hit`` is a fair wording."""
+        return hit.start in self.at or self.inside.issuperset(range(hit.start, hit.end))
+
+
+NOTHING_EXCUSED: Final = Excused(frozenset(), frozenset())
 
 
 class Index:
@@ -51,11 +70,17 @@ class Index:
 
     def hits(self, text: Words) -> Iterator[Hit]:
         """Yield every phrase that begins at each word of ``text``, in order."""
-        candidates: dict[str, list[tuple[int, Wording]]] = {}
-        for start, word in enumerate(text.words):
-            if word not in candidates:
-                candidates[word] = self._beginning_with(word)
-            for label, sequence in candidates[word]:
+        beginning: dict[str, list[tuple[int, Wording]]] = {}
+        candidates: dict[tuple[str, str], list[tuple[int, Wording]]] = {}
+        for start, pair in enumerate(pairwise((*text.words, ""))):
+            if pair not in candidates:
+                word, follower = pair
+                if word not in beginning:
+                    beginning[word] = self._beginning_with(word)
+                candidates[pair] = [
+                    each for each in beginning[word] if _may_follow(follower, each[1])
+                ]
+            for label, sequence in candidates[pair]:
                 end = _match(sequence, text, start)
                 if end:
                     yield Hit(label, start, end)
@@ -67,6 +92,14 @@ class Index:
         for length in self._lengths:
             found += self._by_prefix.get(word[:length], ())
         return found
+
+
+def _may_follow(word: str, sequence: Wording) -> bool:
+    """Whether ``word``, or none where it is empty, may come second in ``sequence``."""
+    if len(sequence) == 1:
+        return True
+    second = sequence[1]
+    return bool(word) and (second.gap > 0 or second.fits(word))
 
 
 def _match(sequence: Wording, text: Words, start: int) -> int:

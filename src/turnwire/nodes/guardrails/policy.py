@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from turnwire.errors import SetupError
+from turnwire.nodes.guardrails.excuses import ExcuseReader, Excuses
 from turnwire.nodes.guardrails.marks import Malformed, Marked
 from turnwire.nodes.guardrails.pii import NAME_KINDS
 from turnwire.nodes.guardrails.pii_names import missing
@@ -27,6 +28,7 @@ from turnwire.nodes.guardrails.rules import (
     Strict,
 )
 from turnwire.nodes.guardrails.sections import EvidenceRules, Limits, Locale, ScopeRules
+from turnwire.nodes.guardrails.spelling import Speller, Spelling
 
 TextKey = Literal[
     "persona",
@@ -64,6 +66,10 @@ class Policy(Strict):
     taken back; it was seen, and it stays in the turn's events."""
     lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
+    spelling: Spelling = Spelling()
+    """How members spell the words that rules look for."""
+    excuses: Excuses = Excuses()
+    """What makes a fair message of the words of an acute rule."""
     escalation: tuple[EscalationRule, ...] = ()
     injection: tuple[Rule, ...] = ()
     refusals: tuple[Rule, ...] = ()
@@ -125,7 +131,7 @@ class Policy(Strict):
 
     def knows(self, word: str) -> bool:
         """Whether a rule for messages looks for the canonical ``word``."""
-        return any(each.knows(word) for each in self._message_books)
+        return any(each.knows(word) for each in (*self._message_books, self.excuse_reader))
 
     @cached_property
     def spelt(self) -> frozenset[str]:
@@ -137,7 +143,17 @@ class Policy(Strict):
         for book in (self.in_scope_book, self.small_talk_book, self.persona_book, self.review_book):
             book.knows("")
         self.knows("")
-        _ = self.spelt
+        _ = self.spelt, self.excuse_reader, self.speller
+
+    @cached_property
+    def excuse_reader(self) -> ExcuseReader:
+        """The excuses, ready to read."""
+        return ExcuseReader(self.excuses)
+
+    @cached_property
+    def speller(self) -> Speller:
+        """The spelling, ready to read."""
+        return Speller(self.spelling, self.knows)
 
     @cached_property
     def answer_reach(self) -> int:

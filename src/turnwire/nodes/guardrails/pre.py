@@ -143,8 +143,14 @@ class _Examination:
 
     def escalate(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        self._words = read(self._messages, known=self._policy.knows, spelt=self._policy.spelt)
-        tripped = self._policy.escalation_book.tripped(self._words)
+        policy = self._policy
+        self._words = read(
+            self._messages,
+            known=policy.knows,
+            spelt=policy.spelt,
+            mended=policy.speller.mended,
+        )
+        tripped = policy.escalation_book.tripped(self._words, excuses=policy.excuse_reader)
         acute = [each for each in tripped if each.severity == "acute"]
         if acute:
             verdict = self._noted(verdict, "escalation", "escalate", acute[0].id, started)

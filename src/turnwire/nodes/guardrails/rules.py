@@ -3,11 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Annotated, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from turnwire.nodes.guardrails.matching import Hit, Index, near, one_clause
+from turnwire.nodes.guardrails.matching import (
+    NOTHING_EXCUSED,
+    Excused,
+    Hit,
+    Index,
+    near,
+    one_clause,
+)
 from turnwire.nodes.guardrails.phrases import Wording, Words, parse
 
 
@@ -60,6 +67,11 @@ class Rule(Strict):
     text: Identifier | None = None
     """The key of the fixed text to answer with, or none for the section's own."""
 
+    @property
+    def excusable(self) -> bool:
+        """Whether a question for knowledge, or what is over, is no find of this rule."""
+        return False
+
     @model_validator(mode="after")
     def _looks_for_something(self) -> "Rule":
         if not self.phrases and not self.together:
@@ -74,6 +86,21 @@ class EscalationRule(Rule):
 
     severity: Literal["acute", "high"]
     """``acute``: a fixed text and no model. ``high``: the draft is shown to a reviewer first."""
+    always: bool = False
+    """Whether the rule trips however its words are meant, as where asking is the risk."""
+
+    @property
+    def excusable(self) -> bool:
+        """Acute rules look for events of now; a question for a dose is a risk by itself."""
+        return self.severity == "acute" and not self.always
+
+
+class ExcuseReader(Protocol):
+    """Says which words of a text tell of no event of now."""
+
+    def excused(self, text: Words) -> Excused:
+        """Return these words."""
+        ...
 
 
 RuleT = TypeVar("RuleT", bound=Rule)
@@ -127,12 +154,19 @@ class Rulebook(Generic[RuleT]):
                 reached.add(hit.end)
         return bool(text.words) and len(text.words) in reached
 
-    def tripped(self, texts: Iterable[Words]) -> tuple[RuleT, ...]:
-        """Return the rules that any of ``texts`` trips, in the order of the policy."""
-        found = {number for text in texts for number in self._tripped_by(text)}
+    def tripped(
+        self, texts: Iterable[Words], *, excuses: ExcuseReader | None = None
+    ) -> tuple[RuleT, ...]:
+        """Return the rules that any of ``texts`` trips, in the order of the policy.
+
+        ``excuses`` speaks for the rules that are ``excusable``.
+        """
+        found = {number for text in texts for number in self._tripped_by(text, excuses)}
         return tuple(self._rules[number] for number in sorted(found))
 
-    def findings(self, texts: Iterable[Words]) -> tuple[Finding[RuleT], ...]:
+    def findings(
+        self, texts: Iterable[Words], *, excuses: ExcuseReader | None = None
+    ) -> tuple[Finding[RuleT], ...]:
         """Return what each rule finds in ``texts``, in the order of the policy; for people.
 
         A rule that trips here is one that :meth:`tripped` returns, and the other way round.
@@ -140,9 +174,11 @@ class Rulebook(Generic[RuleT]):
         traces: defaultdict[int, dict[Trace, None]] = defaultdict(dict)
         tripping: set[int] = set()
         for text in texts:
+            excusing = NOTHING_EXCUSED if excuses is None else excuses.excused(text)
             for number, groups in self._found(text).items():
-                traces[number] |= dict.fromkeys(self._traces(groups, text))
-                if _trips(self._rules[number], groups, text):
+                excused = excusing if self._rules[number].excusable else NOTHING_EXCUSED
+                traces[number] |= dict.fromkeys(self._traces(groups, text, excused))
+                if _trips(self._rules[number], groups, text, excused):
                     tripping.add(number)
         return tuple(
             Finding(self._rules[number], number in tripping, tuple(traces[number]))
@@ -165,12 +201,15 @@ class Rulebook(Generic[RuleT]):
             found[number][group].append(hit)
         return found
 
-    def _tripped_by(self, text: Words) -> Iterator[int]:
-        for number, groups in self._found(text).items():
-            if _trips(self._rules[number], groups, text):
+    def _tripped_by(self, text: Words, excuses: ExcuseReader | None) -> Iterator[int]:
+        found = self._found(text)
+        excused = excuses.excused(text) if excuses is not None and found else NOTHING_EXCUSED
+        for number, groups in found.items():
+            rule = self._rules[number]
+            if _trips(rule, groups, text, excused if rule.excusable else NOTHING_EXCUSED):
                 yield number
 
-    def _traces(self, groups: "_Groups", text: Words) -> Iterator[Trace]:
+    def _traces(self, groups: "_Groups", text: Words, excused: Excused) -> Iterator[Trace]:
         fair = list(_fair(groups, text))
         for group in sorted(groups.keys() - {_UNLESS}):
             for hit in groups[group]:
@@ -179,7 +218,7 @@ class Rulebook(Generic[RuleT]):
                     phrase=self._labels[hit.label][2],
                     words=" ".join(text.words[hit.start : hit.end]),
                     part="phrases" if group == _PHRASES else "together",
-                    spared_by=None if around is None else self._labels[around.label][2],
+                    spared_by=self._labels[around.label][2] if around else _excuse(excused, hit),
                 )
 
 
@@ -193,16 +232,24 @@ def _fair(groups: _Groups, text: Words) -> Iterator[Hit]:
     return (each for each in groups.get(_UNLESS, ()) if one_clause(text, each))
 
 
+def _excuse(excused: Excused, hit: Hit) -> str | None:
+    return "excuses" if excused.holds(hit) else None
+
+
 def _overlap(one: Hit, other: Hit) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _trips(rule: Rule, groups: _Groups, text: Words) -> bool:
+def _trips(rule: Rule, groups: _Groups, text: Words, excused: Excused) -> bool:
     fair = {at for hit in _fair(groups, text) for at in range(hit.start, hit.end)}
 
     def finds(group: int) -> list[Hit]:
         hits = groups.get(group, [])
-        return [each for each in hits if fair.isdisjoint(range(each.start, each.end))]
+        return [
+            each
+            for each in hits
+            if fair.isdisjoint(range(each.start, each.end)) and not excused.holds(each)
+        ]
 
     if finds(_PHRASES):
         return True
