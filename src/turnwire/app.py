@@ -41,7 +41,7 @@ from turnwire.models.gateway import Gateway
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
 from turnwire.models.roles import ANSWER, JUDGE, Chain, Role, link_of
-from turnwire.nodes.guardrails.pii import redact
+from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.probe import ProviderHealth
 from turnwire.retrieval.encoder import EmbeddedEncoder
@@ -92,14 +92,15 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     store = keys if settings.store == "sqlite" else MemoryStore()
     reporter = LogReporter(messages=settings.environment == "development")
     counted, traces = Metrics(), _traces()
+    parts = served or _served(settings, counted)
+    content = parts.log_text if settings.trace_content else None
     supervisor = Supervisor(
         store,
         now=system_now,
         reporter=reporter,
         policy=_supervisor_policy(settings),
-        observer=_observers(settings, reporter, counted, traces),
+        observer=_observers(reporter, counted, traces, content),
     )
-    parts = served or _served(settings, counted)
     agents_by_slug: dict[str, Agent] = {}
     turn_policy = TurnPolicy(if_busy=settings.if_busy)
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
@@ -186,16 +187,14 @@ def _traces() -> Exported | None:
 
 
 def _observers(
-    settings: Settings, reporter: LogReporter, counted: Metrics, traces: Exported | None
+    reporter: LogReporter,
+    counted: Metrics,
+    traces: Exported | None,
+    content: Callable[[str], str] | None,
 ) -> Observers:
     if traces is None:
         return Observers(counted, reporter)
-    content = _redacted if settings.trace_content else None
     return Observers(counted, reporter, Tracing(traces.tracer, content=content))
-
-
-def _redacted(text: str) -> str:
-    return redact(text).text
 
 
 def key_store(settings: Settings) -> Store:
@@ -224,6 +223,8 @@ class Served:
 
     graphs: tuple[tuple[Graph, Manifest], ...] = ()
     index: Index | None = None
+    log_text: Callable[[str], str] = PiiRules().log_text
+    """What a span may keep of a text: by the first agent's policy, or as policies do by default."""
 
 
 class _OneCorpus:
@@ -249,7 +250,8 @@ def _served(settings: Settings, health: ProviderHealth) -> Served:
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
     answer = models(settings, quoting, health=health)
     parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)]
-    return Served(tuple((build(each), manifest(each)) for each in parts), index)
+    graphs = tuple((build(each), manifest(each)) for each in parts)
+    return Served(graphs, index, parts[0].policy.pii.log_text)
 
 
 @dataclass(frozen=True, slots=True)

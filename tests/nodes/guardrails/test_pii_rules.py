@@ -13,13 +13,11 @@ def rules(**given: object) -> PiiRules:
     return PiiRules.model_validate(given)
 
 
-def test_by_default_everything_but_the_index_is_redacted():
+def test_by_default_everything_is_redacted():
     usual = rules()
 
     assert set(usual.masking("model").actions.values()) == {"redact"}
     assert set(usual.masking("answer").actions.values()) == {"redact"}
-    assert set(usual.masking("tools").actions.values()) == {"redact"}
-    assert usual.masking("index").kinds == ()
     assert usual.log_text(TEXT) == "[EMAIL], [CARD], 8.8.8.8"
 
 
@@ -51,6 +49,7 @@ def test_of_a_log_line_that_is_blocked_only_the_kind_stays():
     [
         ({"action": "block", "sinks": {"model": "none"}}, "say different things"),
         ({"sinks": {"printer": "none"}}, "printer"),
+        ({"sinks": {"index": "redact"}}, "index"),
         ({"sinks": {"log": "hide"}}, "sinks.log"),
         ({"entities": {"CARD": {"log": "hide"}}}, "entities.CARD.log"),
         ({"entities": {"SHOE_SIZE": {"log": "none"}}}, "SHOE_SIZE"),

@@ -10,9 +10,8 @@ from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
 from turnwire.nodes.guardrails.redactor import Action, Masking, mask
 from turnwire.nodes.guardrails.rules import Strict
 
-Sink: TypeAlias = Literal["model", "answer", "log", "index", "tools"]
-"""``model``: what a model reads. ``answer``: what it adds of its own. ``log``: log lines and
-spans. ``index``: documents and memory. ``tools``: arguments and results."""
+Sink: TypeAlias = Literal["model", "answer", "log"]
+"""``model``: what a model reads. ``answer``: what it adds of its own. ``log``: what spans keep."""
 
 
 class Sinks(Strict):
@@ -22,8 +21,6 @@ class Sinks(Strict):
     """None: what ``action`` says."""
     answer: Action = "redact"
     log: Action = "redact"
-    index: Action = "none"
-    tools: Action = "redact"
 
 
 class PiiRules(Strict):
@@ -31,7 +28,7 @@ class PiiRules(Strict):
 
     A value that the member wrote, or that stands in the evidence, may always be said in the
     answer: it is nobody's secret there. ``block`` refuses the text: the member's message, the
-    answer from there on, the log line, the document, the call.
+    answer from there on, the text in a span.
     """
 
     action: Literal["redact", "block"] = "redact"
@@ -64,6 +61,6 @@ class PiiRules(Strict):
         return Masking(actions, self.regions, known)
 
     def log_text(self, text: str) -> str:
-        """Return ``text`` as it may stand in a log line or a span; of a blocked one the kind."""
+        """Return ``text`` as it may stand in a span; of a blocked one the kind."""
         masked = mask(text, self.masking("log"))
         return f"[{masked.blocked}]" if masked.blocked else masked.text

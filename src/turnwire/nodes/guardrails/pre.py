@@ -37,6 +37,25 @@ class Verdict:
     is_known: bool = False
     """Whether a rule has said that the question is in scope, so that no example has to."""
 
+    def noted(
+        self, check: Check, outcome: GuardOutcome, reason: str | None, *, seconds: float
+    ) -> "Verdict":
+        """Return it with one more decision, which took so many seconds."""
+        decision = GuardrailDecision(
+            stage="pre",
+            check=check,
+            outcome=outcome,
+            reason=reason,
+            duration_ms=round(seconds * 1000),
+        )
+        return replace(self, decisions=(*self.decisions, decision))
+
+    def ended(
+        self, outcome: Literal["refuse", "escalate"], reason: str, fixed_text: str
+    ) -> "Verdict":
+        """Return it as one that does not proceed: the member reads the fixed text."""
+        return replace(self, outcome=outcome, reason=reason, fixed_text=fixed_text)
+
 
 def examine(
     messages: Sequence[str],
@@ -112,8 +131,10 @@ class _Examination:
         started = self._clock()
         fault = find_fault(self._messages, self._policy.limits)
         if fault is None:
-            return self._noted(verdict, "input_validation", "pass", None, started)
-        verdict = self._noted(verdict, "input_validation", "refuse", fault, started)
+            return verdict.noted("input_validation", "pass", None, seconds=self._clock() - started)
+        verdict = verdict.noted(
+            "input_validation", "refuse", fault, seconds=self._clock() - started
+        )
         return self._ended(verdict, "refuse", fault, _FAULT_TEXTS[fault])
 
     def redact(self, verdict: Verdict) -> Verdict:
@@ -134,11 +155,11 @@ class _Examination:
             kinds |= dict.fromkeys(redaction.kinds)
         verdict = replace(verdict, messages=tuple(texts), mapping=mapping)
         if not kinds:
-            return self._noted(verdict, "pii", "pass", None, started)
+            return verdict.noted("pii", "pass", None, seconds=self._clock() - started)
         reason = "+".join(sorted(each.lower() for each in kinds))
         if not any(rules.actions[each] == "block" for each in kinds):
-            return self._noted(verdict, "pii", "redact", reason, started)
-        verdict = self._noted(verdict, "pii", "refuse", reason, started)
+            return verdict.noted("pii", "redact", reason, seconds=self._clock() - started)
+        verdict = verdict.noted("pii", "refuse", reason, seconds=self._clock() - started)
         return self._ended(verdict, "refuse", reason, "pii_blocked")
 
     def escalate(self, verdict: Verdict) -> Verdict:
@@ -153,12 +174,14 @@ class _Examination:
         tripped = policy.escalation_book.tripped(self._words, excuses=policy.excuse_reader)
         acute = [each for each in tripped if each.severity == "acute"]
         if acute:
-            verdict = self._noted(verdict, "escalation", "escalate", acute[0].id, started)
+            verdict = verdict.noted(
+                "escalation", "escalate", acute[0].id, seconds=self._clock() - started
+            )
             return self._ended(verdict, "escalate", acute[0].id, acute[0].text or "escalation")
         if not tripped:
-            return self._noted(verdict, "escalation", "pass", None, started)
+            return verdict.noted("escalation", "pass", None, seconds=self._clock() - started)
         reasons = tuple(each.id for each in tripped)
-        verdict = self._noted(verdict, "escalation", "flag", reasons[0], started)
+        verdict = verdict.noted("escalation", "flag", reasons[0], seconds=self._clock() - started)
         return replace(verdict, review_reasons=reasons)
 
     def hold_scope(self, verdict: Verdict) -> Verdict:
@@ -168,11 +191,11 @@ class _Examination:
         beyond = () if fair else self._policy.scope_book.tripped(self._words)
         broken = injected or self._policy.refusal_book.tripped(self._words) or beyond
         if not broken:
-            verdict = self._noted(verdict, "scope_rules", "pass", None, started)
+            verdict = verdict.noted("scope_rules", "pass", None, seconds=self._clock() - started)
             # What people have to read is fair: their review is what the policy has for it.
             return replace(verdict, is_known=fair or bool(verdict.review_reasons))
         rule = broken[0]
-        verdict = self._noted(verdict, "scope_rules", "refuse", rule.id, started)
+        verdict = verdict.noted("scope_rules", "refuse", rule.id, seconds=self._clock() - started)
         text = rule.text or ("injection" if injected else "refusal")
         return self._ended(verdict, "refuse", rule.id, text)
 
@@ -184,25 +207,7 @@ class _Examination:
         text = self._policy.text("greeting", self._locale)
         return replace(verdict, fixed_text=text, review_reasons=(), is_known=True)
 
-    def _noted(
-        self,
-        verdict: Verdict,
-        check: Check,
-        outcome: GuardOutcome,
-        reason: str | None,
-        started: float,
-    ) -> Verdict:
-        decision = GuardrailDecision(
-            stage="pre",
-            check=check,
-            outcome=outcome,
-            reason=reason,
-            duration_ms=round((self._clock() - started) * 1000),
-        )
-        return replace(verdict, decisions=(*verdict.decisions, decision))
-
     def _ended(
         self, verdict: Verdict, outcome: Literal["refuse", "escalate"], reason: str, text: str
     ) -> Verdict:
-        fixed = self._policy.text(text, self._locale)
-        return replace(verdict, outcome=outcome, reason=reason, fixed_text=fixed)
+        return verdict.ended(outcome, reason, self._policy.text(text, self._locale))

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnwire.events.guardrail import Check, GuardOutcome, GuardrailDecision
 from turnwire.nodes.guardrails.examples import Examples
 from turnwire.nodes.guardrails.judge import Judge
 from turnwire.nodes.guardrails.policy import Policy, TextKey
@@ -73,10 +72,10 @@ class Scope:
         # The rules and the likeness are one check: its last word takes the place of the first.
         verdict = replace(verdict, decisions=verdict.decisions[:-1])
         if doubt is None:
-            return self._noted(verdict, "scope_rules", "pass", None, started)
+            return verdict.noted("scope_rules", "pass", None, seconds=self.clock() - started)
         if self.judge is not None or (doubt == UNCOMPARED and self._fails_open):
-            return self._noted(verdict, "scope_rules", "flag", doubt, started)
-        verdict = self._noted(verdict, "scope_rules", "refuse", doubt, started)
+            return verdict.noted("scope_rules", "flag", doubt, seconds=self.clock() - started)
+        verdict = verdict.noted("scope_rules", "refuse", doubt, seconds=self.clock() - started)
         return self._refused(verdict, doubt, "refusal", locale)
 
     async def _judged(self, verdict: Verdict, question: str, judge: Judge, locale: str) -> Verdict:
@@ -84,15 +83,19 @@ class Scope:
         opinion = await judge.opinion(question, locale=locale)
         match opinion:
             case "in_scope":
-                return self._noted(verdict, "scope_judge", "pass", None, started)
+                return verdict.noted("scope_judge", "pass", None, seconds=self.clock() - started)
             case "out_of_scope" | "injection":
                 text: TextKey = "injection" if opinion == "injection" else "refusal"
-                verdict = self._noted(verdict, "scope_judge", "refuse", opinion, started)
+                verdict = verdict.noted(
+                    "scope_judge", "refuse", opinion, seconds=self.clock() - started
+                )
                 return self._refused(verdict, opinion, text, locale)
             case _ if self._fails_open:
-                return self._noted(verdict, "scope_judge", "flag", opinion, started)
+                return verdict.noted("scope_judge", "flag", opinion, seconds=self.clock() - started)
             case _:
-                verdict = self._noted(verdict, "scope_judge", "refuse", opinion, started)
+                verdict = verdict.noted(
+                    "scope_judge", "refuse", opinion, seconds=self.clock() - started
+                )
                 return self._refused(verdict, opinion, "refusal", locale)
 
     @property
@@ -100,22 +103,4 @@ class Scope:
         return self.policy.scope.on_failure == "open"
 
     def _refused(self, verdict: Verdict, reason: str, text: TextKey, locale: str) -> Verdict:
-        fixed = self.policy.text(text, locale)
-        return replace(verdict, outcome="refuse", reason=reason, fixed_text=fixed)
-
-    def _noted(
-        self,
-        verdict: Verdict,
-        check: Check,
-        outcome: GuardOutcome,
-        reason: str | None,
-        started: float,
-    ) -> Verdict:
-        decision = GuardrailDecision(
-            stage="pre",
-            check=check,
-            outcome=outcome,
-            reason=reason,
-            duration_ms=round((self.clock() - started) * 1000),
-        )
-        return replace(verdict, decisions=(*verdict.decisions, decision))
+        return verdict.ended("refuse", reason, self.policy.text(text, locale))
