@@ -16,7 +16,7 @@ def test_a_span_keeps_of_a_text_what_the_policy_lets_it_keep(tmp_path: Path):
     policy = tmp_path / "policy.yaml"
     policy.write_text(shipped.replace("log: redact", "log: block"))
 
-    served = app._served(read(data_dir=tmp_path, policy=str(policy)), Metrics())
+    served = app.load_served(read(data_dir=tmp_path, policy=str(policy)), Metrics())
 
     assert served.index is not None
     served.index.close()

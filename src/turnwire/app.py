@@ -92,7 +92,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     store = keys if settings.store == "sqlite" else MemoryStore()
     reporter = LogReporter(messages=settings.environment == "development")
     counted, traces = Metrics(), _traces()
-    parts = served or _served(settings, counted)
+    parts = served or load_served(settings, counted)
     content = parts.log_text if settings.trace_content else None
     supervisor = Supervisor(
         store,
@@ -239,7 +239,8 @@ class _OneCorpus:
         return self._retriever.search(query, locale=locale, corpus=self._corpus)
 
 
-def _served(settings: Settings, health: ProviderHealth) -> Served:
+def load_served(settings: Settings, health: ProviderHealth) -> Served:
+    """Return what the settings serve; ``health`` is told how providers do."""
     if settings.agent is not None:
         return Served((load(settings.agent),))
     encoder = EmbeddedEncoder()
