@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from turnwire.errors import SetupError
 from turnwire.nodes.guardrails.excuses import ExcuseReader, Excuses
@@ -29,6 +30,7 @@ from turnwire.nodes.guardrails.rules import (
 )
 from turnwire.nodes.guardrails.sections import EvidenceRules, Limits, Locale, ScopeRules
 from turnwire.nodes.guardrails.spelling import Speller, Spelling
+from turnwire.nodes.guardrails.taking import NotTaken, Taken, Takes, take
 
 TextKey = Literal[
     "persona",
@@ -234,8 +236,11 @@ def shipped_policy(name: str) -> Policy:
     names = shipped_policies()
     if name not in names:
         raise SetupError(f"No policy is called '{name}'; those that ship: {', '.join(names)}.")
-    text = (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
-    return parse_policy(text, name=f"{name}.yaml")
+    return parse_policy(_shipped_text(name), name=f"{name}.yaml")
+
+
+def _shipped_text(name: str) -> str:
+    return (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def shipped_policies() -> tuple[str, ...]:
@@ -266,11 +271,30 @@ def parse_policy(text: str, *, name: str) -> Policy:
         raise SetupError(f"{name}:{error.line}: {error.problem}.") from None
     if not isinstance(document.value, Mapping):
         raise SetupError(f"{name}:1: a policy is a mapping with name, default_locale and texts.")
+    value = cast("Mapping[str, Any]", document.value)
+    taken = Taken(value, ())
     try:
-        return Policy.model_validate(document.value)
+        if "takes" in value:
+            taken = _taken(value)
+        return Policy.model_validate(taken.value)
+    except NotTaken as error:
+        raise SetupError(f"{name}:{_placed(document, error.path, str(error))}") from None
     except ValidationError as error:
-        complaints = [_complaint(document, each) for each in error.errors()]
+        complaints = [_complaint(document, taken, each) for each in error.errors()]
         raise SetupError("\n".join(f"{name}:{each}" for each in complaints)) from None
+
+
+def _taken(value: Mapping[str, Any]) -> Taken:
+    try:
+        takes = Takes.model_validate(value["takes"])
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise NotTaken(("takes", *first["loc"]), _mending(first)) from None
+    if takes.policy not in shipped_policies():
+        known = ", ".join(shipped_policies())
+        raise NotTaken(("takes", "policy"), f"no such policy ships; those that do: {known}")
+    base = cast("Mapping[str, Any]", Marked(_shipped_text(takes.policy)).value)
+    return take(value, base, takes)
 
 
 _SHIPPED: Final = files("turnwire") / "policies"
@@ -283,9 +307,15 @@ _MENDING: Final[Mapping[str, str]] = {
 }
 
 
-def _complaint(document: Marked, error: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
-    path: Sequence[int | str] = error["loc"]
-    mending = _MENDING.get(error["type"], str(error["msg"]).removeprefix("Value error, "))
+def _complaint(document: Marked, taken: Taken, error: ErrorDetails) -> str:
+    return _placed(document, taken.at_home(error["loc"]), _mending(error))
+
+
+def _mending(error: ErrorDetails) -> str:
+    return _MENDING.get(error["type"], str(error["msg"]).removeprefix("Value error, "))
+
+
+def _placed(document: Marked, path: Sequence[int | str], problem: str) -> str:
     line = document.line(path)
     where = ".".join(str(each) for each in path)
-    return f"{line}: {where}: {mending}." if where else f"{line}: {mending}."
+    return f"{line}: {where}: {problem}." if where else f"{line}: {problem}."
