@@ -159,13 +159,12 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     app.include_router(conversations.router(access, turns, streams))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
-    if access_policy(settings).cookies:
-        app.include_router(operations.described(app, access=None))
-        app.include_router(metrics.router(counted, store, access=None, now=system_now))
+    has_page = access_policy(settings).cookies
+    guard = None if has_page else access
+    app.include_router(operations.described(app, access=guard))
+    app.include_router(metrics.router(counted, store, access=guard, now=system_now))
+    if has_page:
         page.mount(app, keys, now=system_now)
-    else:
-        app.include_router(operations.described(app, access=access))
-        app.include_router(metrics.router(counted, store, access=access, now=system_now))
     messages = settings.environment == "development"
     problems.install(app, messages=messages, erred=counted.erred)
     return app

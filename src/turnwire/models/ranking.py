@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import log1p
 from typing import Final
 
+from turnwire.language import language_of
 from turnwire.models.asking import STRICT, Kind, is_of, kind_of, strength, subject_of
-from turnwire.models.language import language_of
 from turnwire.models.support import Encode, Words
 
 NEAR: Final = 0.88

@@ -16,8 +16,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
+from turnwire.language import language_of
 from turnwire.models.asking import subject_of
-from turnwire.models.language import language_of
 from turnwire.models.vectors import Matrix
 
 Words = Callable[[str], Iterable[str]]

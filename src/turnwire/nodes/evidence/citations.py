@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Final
 
 from turnwire.events import AnswerSpan, Citation
-from turnwire.nodes.evidence.claims import Unsupported, language_of, read_source, unsupported
+from turnwire.language import language_of
+from turnwire.nodes.evidence.claims import Unsupported, read_source, unsupported
 from turnwire.nodes.evidence.code import Code
 from turnwire.nodes.evidence.quotations import quotation_before, stands_in
 from turnwire.nodes.evidence.source import Evidence

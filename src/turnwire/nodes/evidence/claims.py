@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+from turnwire.language import language_of
 from turnwire.nodes.evidence.dates import Date, dates, is_said
 from turnwire.nodes.evidence.polarity import clauses, lost
 from turnwire.nodes.evidence.quantities import Quantity, carried, contradicts, held, stated
@@ -27,15 +28,6 @@ _NOT_NAMES_LISTED: Final = """
     el la los las un una si nunca solo y o
 """
 _NOT_NAMES: Final = frozenset(_NOT_NAMES_LISTED.split())
-_SPANISH: Final = re.compile(
-    r"[¿¡ñ]|\b(?:el|la|los|las|un|una|es|son|que|de|del|por|para|con|se|su|al|y|en)\b",
-    re.IGNORECASE,
-)
-_ENGLISH: Final = re.compile(
-    r"\b(?:the|is|are|was|of|for|with|and|to|an?|in|on|it|that|should|can|or|do|does|not|you|your"
-    r"|if|be|have|has|from|as|at|so|by|this|they|them|most|more)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +75,6 @@ def unsupported(
             found += _names(statement, sources)
         found += _denials(statement, sources, same_language=len(same) == len(sources))
     return sorted(found, key=lambda each: each.start)
-
-
-def language_of(text: str) -> str:
-    """Return ``en`` or ``es``, or "" where the little words do not tell."""
-    english, spanish = len(_ENGLISH.findall(text)), len(_SPANISH.findall(text))
-    if english == spanish:
-        return ""
-    return "en" if english > spanish else "es"
 
 
 def _times_and_numbers(statement: str, sources: Sequence[Source]) -> Iterator[Unsupported]:

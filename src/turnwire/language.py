@@ -1,4 +1,4 @@
-"""Which language a question is in, by its little words: English, Spanish, or not known."""
+"""Which language a text is in, by its little words: English, Spanish, or not known."""
 
 import re
 from typing import Final
