@@ -1,6 +1,7 @@
-"""Which language a text is in, by its little words: English, Spanish, or not known."""
+"""Which language a text is in, by its little words, and a text in other words."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -25,3 +26,16 @@ def language_of(text: str) -> str:
     if english == spanish:
         return "es" if re.search(r"[¿¡ñ]", text) else ""
     return "en" if english > spanish else "es"
+
+
+def reworded(text: str, words: Iterable[str], instead: str) -> str:
+    """Return the text with ``instead`` in the place of the first of the words that it has.
+
+    >>> reworded("How long does lumbago last?", ["lumbago"], "low back pain")
+    'How long does low back pain last?'
+    """
+    for each in words:
+        found = re.search(rf"\b{re.escape(each)}\b", text)
+        if found:
+            return f"{text[: found.start()]}{instead}{text[found.end() :]}"
+    return text

@@ -10,7 +10,7 @@ from turnwire.models.asking import is_of, kind_of, strength, subject_of
         ("¿Cuánto cuesta un análisis?", "price"),
         ("How long do colds last?", "duration"),
         ("¿Cuántos días dura?", "duration"),
-        ("What is a normal blood pressure?", "level"),
+        ("What is a normal blood pressure?", "norm"),
         ("¿A partir de qué temperatura es fiebre?", "level"),
         ("How much salt may I eat?", "amount"),
         ("What should I do about a fever?", "advice"),

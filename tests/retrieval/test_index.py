@@ -1,5 +1,6 @@
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from turnwire.errors import SetupError
 from turnwire.retrieval.encoder import Encoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.ingest import ingest
+from turnwire.retrieval.search import Retriever
+from turnwire.retrieval.selection import RetrievalPolicy
 
 
 def test_a_new_index_is_empty_and_at_generation_0(index: Index, encoder: Encoder):
@@ -118,3 +121,40 @@ def test_a_writer_that_waits_too_long_says_so(index: Index, encoder: Encoder):
         impatient.writing(encoder),
     ):
         pytest.fail("two writers at once")
+
+
+def test_an_index_without_vectors_of_sentences_is_searched_and_read_anew_by_the_next_ingest(
+    library: Path, index: Index, encoder: Encoder
+):
+    ingest(library, corpus="c", index=index, encoder=encoder)
+    index.close()
+    with closing(sqlite3.connect(index.path)) as connection:  # as the layout before left it
+        connection.execute("ALTER TABLE passages DROP COLUMN sentences")
+        connection.execute("ALTER TABLE documents DROP COLUMN keywords")
+        connection.execute("UPDATE documents SET digest = 'of an older reading'")
+        connection.execute("UPDATE facts SET value = '1' WHERE name = 'layout'")
+        connection.commit()
+    with Index(index.path) as older:
+        retriever = Retriever(older, encoder, RetrievalPolicy())
+        assert retriever.search("road ambulance for each hospital stay").evidence
+        assert ingest(library, corpus="c", index=older, encoder=encoder).changed == 3
+        snapshot, _ = older.look_up("", corpus=None, encoder=encoder)
+        vectors = older.sentence_vectors(snapshot.rows, dims=encoder.dims)
+        assert set(vectors) == set(snapshot.rows)
+
+
+def test_the_nearest_sentence_of_a_long_passage_counts(
+    tmp_path: Path, index: Index, encoder: Encoder
+):
+    aside = "Gardens grow slowly while rivers carry stones towards distant valleys."
+    (tmp_path / "long.md").write_text(f"{aside} Kettles boil quickly today. {aside}")
+    (tmp_path / "short.md").write_text("Kettles boil. Copper bends, iron rusts.")
+    ingest(tmp_path, corpus="c", index=index, encoder=encoder)
+
+    def nearness_of_long(weight: float) -> float:
+        policy = RetrievalPolicy(floor=-1, tail=-1, lexical_weight=0, sentence_weight=weight)
+        found = Retriever(index, encoder, policy).search("kettles boil quickly today")
+        return next(e.passage.score for e in found.evidence if e.passage.document_name == "long")
+
+    assert nearness_of_long(0.0) < 0.6
+    assert nearness_of_long(1.0) > 0.95

@@ -7,7 +7,7 @@ The classes are those of answer-type detection (Li and Roth, "Learning Question 
 import re
 from typing import Final, Literal
 
-Kind = Literal["price", "duration", "level", "amount", "advice"]
+Kind = Literal["price", "duration", "norm", "level", "amount", "advice"]
 
 _ASKED: Final[dict[Kind, re.Pattern[str]]] = {
     "price": re.compile(
@@ -20,8 +20,9 @@ _ASKED: Final[dict[Kind, re.Pattern[str]]] = {
         r"|segundos|minutos|horas|d[ií]as|semanas|meses|años)\b",
         re.IGNORECASE,
     ),
+    "norm": re.compile(r"\bnormal(?:es)?\b", re.IGNORECASE),
     "level": re.compile(
-        r"\b(?:normal|levels?|nivel(?:es)?)\b|\b(?:what|which)\s+(?:temperature|level|reading)\b|\bhow\s+(?:high|low|cool|warm)\b"
+        r"\b(?:levels?|nivel(?:es)?)\b|\b(?:what|which)\s+(?:temperature|level|reading)\b|\bhow\s+(?:high|low|cool|warm)\b"
         r"|\bcounts?\s+as\b|\ba\s+partir\s+de\s+(?:qu[eé]|cu[aá]nt[oa]s)\b"
         r"|\bqu[eé]\s+(?:temperatura|nivel|cifra)\b",
         re.IGNORECASE,
@@ -61,6 +62,7 @@ _SAID: Final[dict[Kind, re.Pattern[str]]] = {
         re.IGNORECASE,
     ),
 }
+_SAID["norm"] = _SAID["level"]
 _ADVISES: Final = re.compile(
     r"\b(?:looking\s+after|what\s+helps|treat\w*|eas(?:e|ing)|reliev\w+|at\s+home|medicines?|care|reducing"
     r"|cuidados|qu[eé]\s+ayuda|trat\w+|alivi\w+|en\s+casa|medicamentos|c[oó]mo\s+recuperar)\b",
@@ -71,7 +73,11 @@ _STATES: Final = re.compile(
     r"|considera|define|habla[rn]?|saludable|sit[uú]an?|entre|significa|mejor|diagnostic\w+)\b",
     re.IGNORECASE,
 )
-STRICT: Final[tuple[Kind, ...]] = ("price", "level")
+_IS_NORMAL: Final = re.compile(
+    r"\b(?:normal(?:es|ly)?|healthy|usual(?:ly)?|between|range|saludables?|san[oa]s?|entre|suelen?)\b",
+    re.IGNORECASE,
+)
+STRICT: Final[tuple[Kind, ...]] = ("price", "norm", "level")
 """Kinds that nothing else answers."""
 
 
@@ -83,7 +89,10 @@ def kind_of(question: str) -> Kind | None:
 def subject_of(question: str) -> str:
     """Return the question without the words that show its kind: they are no part of its subject."""
     kind = kind_of(question)
-    return question if kind is None else _ASKED[kind].sub(" ", question)
+    if kind is None:
+        return question
+    rest = _ASKED[kind].sub(" ", question)
+    return _ASKED["level"].sub(" ", rest) if kind == "norm" else rest
 
 
 def strength(kind: Kind, sentence: str, heading: str = "") -> float:
@@ -92,6 +101,8 @@ def strength(kind: Kind, sentence: str, heading: str = "") -> float:
         return 0.4 * is_of(kind, sentence) + 0.6 * bool(_ADVISES.search(heading))
     if not is_of(kind, sentence):
         return 0.0
+    if kind == "norm":
+        return 1.0 if _IS_NORMAL.search(sentence) else 0.2
     if kind != "level" or _STATES.search(sentence):
         return 1.0
     return 0.5  # a reading, but perhaps one that something is to be done about

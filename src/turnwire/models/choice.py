@@ -57,7 +57,7 @@ def candidates(passages: Iterable[Quotable], *, sentences: Sentences) -> list[Se
     Where nothing else is left, every sentence may be quoted.
     """
     found = [
-        Sentence(each.number, place, text, each.title, each.language)
+        Sentence(each.number, place, text, each.title, each.language, each.keywords)
         for each in passages
         for place, line in enumerate(_with_headers(sentences(each.text)))
         if (text := _bare(line))

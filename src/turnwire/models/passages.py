@@ -5,7 +5,7 @@ and that the system message names as well, so that no document and no member can
 
     <passages-5f0c9a…>
     <passage-5f0c9a… 1 en date=2026-02-10 version=1.0>
-    Title, on one line
+    Title, on one line (keywords: what the question calls it)
     The text of the passage.
     </passage-5f0c9a…>
     </passages-5f0c9a…>
@@ -24,6 +24,8 @@ from turnwire.graph.followups import leaned_on
 
 _OPENING: Final = re.compile(r"<passages-([0-9a-f]{8,64})>\n")
 
+_HEADED: Final = re.compile(r"(.*?)(?: \(keywords: ([^()]*)\))?")
+
 
 @dataclass(frozen=True, slots=True)
 class Quotable:
@@ -34,6 +36,8 @@ class Quotable:
     text: str
     language: str = ""
     """``en`` and the like, or "" where it is not known."""
+    keywords: tuple[str, ...] = ()
+    """Words of the question by which the passage's document wants to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,11 @@ def _passages(block: str, fence: str) -> tuple[Quotable, ...]:
         rf"<passage-{fence} (\d+) ?([a-z]{{2,3}}\b)?[^>\n]*>\n([^\n]*)\n(.*?)\n</passage-{fence}>",
         re.DOTALL,
     )
-    return tuple(
-        Quotable(int(each[1]), each[3], each[4], each[2] or "") for each in form.finditer(block)
-    )
+    return tuple(_quotable(each) for each in form.finditer(block))
+
+
+def _quotable(found: re.Match[str]) -> Quotable:
+    headed = _HEADED.fullmatch(found[3])
+    title, keywords = headed.groups() if headed else (found[3], None)
+    named = tuple(keywords.split(", ")) if keywords else ()
+    return Quotable(int(found[1]), title, found[4], found[2] or "", named)

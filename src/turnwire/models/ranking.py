@@ -3,17 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log1p
 from typing import Final
 
 from turnwire.language import language_of
 from turnwire.models.asking import STRICT, Kind, is_of, kind_of, strength, subject_of
-from turnwire.models.support import Encode, Words
+from turnwire.models.support import Encode, Words, nearness
 
 NEAR: Final = 0.88
 """The least share of the best score that a further sentence needs."""
 
-_LEXICAL: Final = 0.35
+_LEXICAL: Final = 0.2
 """What the overlap of words adds to a cosine, both from 0 to 1."""
 _IN_HEADING: Final = 0.9
 """What a word counts that only the passage's heading has."""
@@ -26,7 +27,7 @@ _TITLE: Final = 0.25
 _SECTION: Final = 0.3
 """What the nearness of the passage's own heading adds."""
 _OF_KIND: Final[dict[Kind, float]] = {
-    "price": 0.22, "duration": 0.22, "level": 0.3, "amount": 0.22, "advice": 0.3,
+    "price": 0.22, "duration": 0.22, "norm": 0.3, "level": 0.3, "amount": 0.22, "advice": 0.3,
 }  # fmt: skip
 """What a sentence gains that has the kind of answer which is asked for."""
 _LEAD: Final = 0.15
@@ -50,11 +51,23 @@ class Sentence:
     """The passage's."""
     language: str = ""
     """The passage's, or "" where it is not known."""
+    keywords: tuple[str, ...] = ()
+    """Words of the question by which the passage's document wants to be found."""
+
+    @property
+    def below_heading(self) -> str:
+        """The sentence behind its passage's own heading."""
+        return f"{self.heading}: {self.text}" if self.heading else self.text
+
+    @property
+    def document(self) -> str:
+        """The document's part of the title."""
+        return self.title.partition(_DASH)[0]
 
     @property
     def in_context(self) -> str:
         """The sentence behind its document's title."""
-        return f"{self.title.partition(_DASH)[0]}: {self.text}"
+        return f"{self.document}: {self.text}"
 
     @property
     def heading(self) -> str:
@@ -71,15 +84,14 @@ def ranks(
     scores = [score + _suits(question, each) for score, each in zip(scores, among, strict=True)]
     if encode is None:
         return scores
-    asked = encode([question])[0]
-    titles = encode([each.title or each.text for each in among]) @ asked
-    headings = encode([each.heading or each.text for each in among]) @ asked
-    nearness = encode([each.text for each in among]) @ asked
+    near = partial(nearness, question, among, encode=encode)
+    titles = near([each.title or each.text for each in among])
+    headings = near([each.heading or each.text for each in among])
     # `A reading below 120/80` is about what its document is about.
-    nearness = (nearness + encode([each.in_context for each in among]) @ asked) / 2
-    nearness = nearness + _TITLE * titles + _SECTION * headings
+    said = (near([each.text for each in among]) + near([each.in_context for each in among])) / 2
+    said = said + _TITLE * titles + _SECTION * headings
     leads = _LEAD * headings.clip(0) * [each.place == first for each, first in _firsts(among)]
-    return [score + float(near) for score, near in zip(scores, nearness + leads, strict=True)]
+    return [score + float(near) for score, near in zip(scores, said + leads, strict=True)]
 
 
 def _firsts(among: Sequence[Sentence]) -> Iterator[tuple[Sentence, int]]:

@@ -1,13 +1,14 @@
 """Whether the sentences that were picked answer the question at all.
 
 Three signals, measured on the shipped health leaflets with the embedded encoder and the tuning
-half of ``tests/models/quoting_questions.yaml``:
+half of ``tests/models/quoting_questions.yaml`` and of ``evaluation/sets/questions.*.yaml``:
 
-- how near the nearest picked sentence is to the question;
-- what the question names that the picked passages do not. A word counts as much as the question
-  changes its meaning without it, times how far it is from the nearest word of the passages: the
-  leg of ``a broken leg`` is there, and what makes it another question, ``broken``, is not. Words
-  that only say how something is asked count nothing;
+- how near the nearest picked sentence, below its heading, is to the question;
+- what the question names that no passage does. A word counts as much as the question changes its
+  meaning without it, times how far it is from the nearest word of the passages: the leg of
+  ``a broken leg`` is there, and what makes it another question, ``broken``, is not. Words that
+  only say how something is asked, and figures, count nothing. The nearer the sentence, and where
+  a keyword of its document stands in the question, the more may be missing;
 - a designation that is another one than the passages have: ``type 1`` where they are on type 2.
 """
 
@@ -16,7 +17,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-from turnwire.language import language_of
+import numpy as np
+
+from turnwire.language import language_of, reworded
 from turnwire.models.asking import subject_of
 from turnwire.models.vectors import Matrix
 
@@ -27,11 +30,18 @@ Encode = Callable[[Sequence[str]], Matrix]
 """Returns a row of length 1 a text, whose dot product says how near the meanings are."""
 
 NEAR_ENOUGH: Final = 0.2
-"""The least nearness that is left after the deduction."""
-_DEDUCTION: Final = 4.0
-"""What a missing word of weight 1 takes away from the nearness."""
+"""The least nearness where nothing can be said of what is missing."""
+_LEAST_NEAR: Final = 0.15
+_MAY_LACK: Final = 0.01
+"""How much the least supported word may weigh where the nearness is 0 …"""
+_LACK_BY_NEARNESS: Final = 0.0625
+"""… and how much more for each 1 of nearness …"""
+_LACK_BY_KEYWORD: Final = 0.0125
+"""… and where a keyword of the document stands in the question."""
+_HERE: Final = 2.0
+"""How many times as much the passages of the picked sentences may lack as all that were found."""
 _MEANS_THE_SAME: Final = 0.75
-"""From this cosine on, two words are one."""
+"""From this cosine on, two words are one, and a sentence says what is asked."""
 _BEST: Final = 3
 """Sentences whose words are looked at where none of the picked is in the question's language."""
 _MOST_WORDS: Final = 16
@@ -47,11 +57,12 @@ _MANNER_LISTED: Final = """
     long many often late early per every never always without whether ok okay thing things way ways
     kind sort good better best right wrong idea really actually anything something someone anybody
     make makes get gets getting go goes going take takes taking tell bring keep happen happens
-    around away back still yet ever also else old new explain describe talk please
+    around away back still yet ever also else old new explain describe talk please pls plz thanks
+    im ive id ill whats whos hows dont doesnt didnt cant wont isnt wasnt havent hi hello hey lol
     largo nunca siempre sin cosa cosas manera forma buena bueno mejor peor idea realmente
     ir va van voy dar da dan hacer hecho tomar tomo toma poner pasa paso pasar llevo lleva decir
     algo alguien nadie cierto verdad igualmente aun todavia ya partir cada vez veces hablame
-    cuentame explica explicame describe dime diga favor
+    cuentame explica explicame describe dime diga favor porfa porfi gracias hola oye pa xq
 """
 _MANNER: Final = frozenset(_MANNER_LISTED.split())
 """Words that say how something is asked, beside those that ``words`` leaves out."""
@@ -80,6 +91,21 @@ class Quoted(Protocol):
         """The passage's, or "" where it is not known."""
         ...
 
+    @property
+    def below_heading(self) -> str:
+        """The sentence behind its passage's own heading."""
+        ...
+
+    @property
+    def document(self) -> str:
+        """The title of the passage's document."""
+        ...
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Words of the question by which the document wants to be found."""
+        ...
+
 
 def is_answered(
     question: str,
@@ -104,20 +130,57 @@ def is_answered(
     """
     mine = language_of(question)
     read = _read(question, among, picked, mine, encode)
-    asked = encode([question])[0]
     if not read:
-        return float((encode([each.text for each in picked]) @ asked).max()) >= NEAR_ENOUGH
-    near = float((encode([each.text for each in read]) @ asked).max())
-    if near < NEAR_ENOUGH:
+        return _nearest(question, picked, encode) >= NEAR_ENOUGH
+    near = _nearest(question, read, encode)
+    if near < _LEAST_NEAR:
         return False
     numbers = {each.number for each in read}
-    texts = [f"{each.text} {each.title}" for each in among if each.number in numbers]
-    if _is_otherwise_named(question, texts):
+    if _is_otherwise_named(question, [_said(each) for each in among if each.number in numbers]):
         return False
-    lacks = max(
-        missing(each, texts, encode=encode, words=words) for each in (question, own) if each
+    if near >= _MEANS_THE_SAME:
+        return True
+    texts = [_said(each) for each in among if each.language in ("", mine)]
+    named = _LACK_BY_KEYWORD if any(each.keywords for each in read) else 0.0
+    bound = _MAY_LACK + _LACK_BY_NEARNESS * near + named
+    here = [_said(each) for each in among if each.number in numbers]
+    return all(
+        missing(each, said, encode=encode, words=words) <= most
+        for each in (question, own)
+        if each
+        for said, most in ((texts, bound), (here, _HERE * bound))
     )
-    return near - _DEDUCTION * lacks >= NEAR_ENOUGH
+
+
+def _said(each: Quoted) -> str:
+    return f"{each.text} {each.title} {' '.join(each.keywords)}"
+
+
+def nearness(
+    question: str, among: Sequence[Quoted], texts: Sequence[str], *, encode: Encode
+) -> Matrix:
+    """Return how near each text, one for each of ``among``, is to the question.
+
+    Where a keyword of its document stands in the question, the nearer of two counts: of what was
+    asked, and of what was asked with the document's title in the keyword's place.
+    """
+    rows = encode(texts)
+    near = rows @ encode([question])[0]
+    named = {(each.document, each.keywords) for each in among if each.keywords}
+    for document, keywords in sorted(named):
+        asked = encode([reworded(question, keywords, document)])[0]
+        theirs = [at for at, each in enumerate(among) if each.document == document]
+        near[theirs] = np.maximum(near[theirs], rows[theirs] @ asked)
+    return near
+
+
+def _nearest(question: str, read: Sequence[Quoted], encode: Encode) -> float:
+    """Return the nearness of the nearest sentence, as it stands or below its heading."""
+    plain = [each.text for each in read]
+    below = [each.below_heading for each in read]
+    return max(
+        float(nearness(question, read, said, encode=encode).max()) for said in (plain, below)
+    )
 
 
 def _read(
@@ -142,7 +205,7 @@ def missing(question: str, texts: Sequence[str], *, encode: Encode, words: Words
     asked = [
         each
         for each in _spoken(subject_of(question))
-        if any(words(each)) and _plain(each) not in _MANNER
+        if any(words(each)) and not each.isdigit() and _plain(each) not in _MANNER
     ][:_MOST_WORDS]
     there = [each for text in texts for each in _spoken(text) if any(words(each))]
     if not asked or not there:

@@ -61,6 +61,8 @@ class LoadedDocument:
     version: str | None
     sections: tuple[Section, ...]
     """Never empty, and none without text."""
+    keywords: str = ""
+    """Words under which it wants to be found, apart by commas; "" where it names none."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,7 @@ class Draft:
     locale: str | None = None
     date: str | None = None
     version: str | None = None
+    keywords: str | None = None
     sections: list[Section] = field(default_factory=list[Section])
 
 

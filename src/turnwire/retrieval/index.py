@@ -7,12 +7,12 @@ on seeing the last committed generation, and a second writer waits.
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from turnwire.errors import SetupError
-from turnwire.retrieval.encoder import Encoder
+from turnwire.retrieval.encoder import Encoder, Matrix
 from turnwire.retrieval.tables import (
     Snapshot,
     Writer,
@@ -22,6 +22,7 @@ from turnwire.retrieval.tables import (
     lexical,
     load_snapshot,
     prepare,
+    sentence_vectors,
     transaction,
 )
 
@@ -80,6 +81,11 @@ class Index:
             snapshot = self._current(encoder)
             hits = lexical(self._reader, expression, corpus) if expression else []
         return snapshot, {snapshot.places[row]: score for row, score in hits}
+
+    def sentence_vectors(self, rows: Sequence[int], *, dims: int) -> dict[int, Matrix]:
+        """Return the vectors of the sentences of these passages, by row; some may be missing."""
+        with self._reading:
+            return sentence_vectors(self._reader, rows, dims)
 
     @contextmanager
     def writing(self, encoder: Encoder, *, reset: bool = False) -> Generator[Writer]:

@@ -2,25 +2,35 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from turnwire.errors import SetupError
-from turnwire.retrieval.documents import UnreadableDocument, printable
+from turnwire.retrieval.documents import (
+    HEADING_SEPARATOR,
+    LoadedDocument,
+    UnreadableDocument,
+    printable,
+)
 from turnwire.retrieval.encoder import Encoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.loaders import parse, read
-from turnwire.retrieval.splitter import Piece, split
-from turnwire.retrieval.tables import StoredDocument, Writer
+from turnwire.retrieval.splitter import Piece, sentences, split
+from turnwire.retrieval.tables import EncodedPiece, StoredDocument, Writer
 
 BATCH: Final = 64
-"""How many passages are encoded at a time."""
+"""How many passages, or sentences, are encoded at a time."""
+
+_SHORTEST: Final = 15
+"""Characters of a sentence that gets a vector of its own."""
+_MOST_SENTENCES: Final = 32
+"""Sentences of one passage that do; a table may have more rows."""
 
 # Part of every digest: raise it when loaders or splitter change what they return.
-_READING: Final = b"2"
+_READING: Final = b"3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +161,32 @@ def _take_in(path: Path, name: str, corpus: str, known: StoredDocument | None, d
     desk.writer.add(document_id, corpus=corpus, path=name, digest=digest, document=document)
     named = _named(document_id, split(document.sections))
     while batch := list(islice(named, BATCH)):
-        embeddings = desk.encoder.encode([_to_encode(document.title, piece) for _, piece in batch])
-        desk.writer.add_passages(document_id, batch, embeddings)
+        desk.writer.add_passages(document_id, _encoded(document, batch, desk.encoder))
         desk.tally.passages += len(batch)
         if len(batch) == BATCH:
             desk.within()
     return True
+
+
+def _encoded(
+    document: LoadedDocument, batch: Sequence[tuple[str, Piece]], encoder: Encoder
+) -> Iterator[EncodedPiece]:
+    """Yield the passages with the vectors of each as a whole and of its sentences."""
+    wholes = encoder.encode([_to_encode(document.title, piece) for _, piece in batch])
+    said = [_sentences(piece) for _, piece in batch]
+    lines = [each for of_one in said for each in of_one]
+    cuts = range(0, len(lines), BATCH)
+    vectors = (row for at in cuts for row in encoder.encode(lines[at : at + BATCH]))
+    for (passage_id, piece), whole, of_one in zip(batch, wholes, said, strict=True):
+        yield EncodedPiece(passage_id, piece, whole, list(islice(vectors, len(of_one))))
+
+
+def _sentences(piece: Piece) -> list[str]:
+    """Return the sentences, each below its own heading, which often says what it is about."""
+    heading = (piece.heading or "").rpartition(HEADING_SEPARATOR)[2]
+    found = (" ".join(each.split()) for each in sentences(piece.text))
+    long = [each for each in found if len(each) >= _SHORTEST][:_MOST_SENTENCES]
+    return [f"{heading}: {each}" if heading else each for each in long]
 
 
 def _to_encode(title: str, piece: Piece) -> str:

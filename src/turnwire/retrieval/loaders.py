@@ -31,6 +31,9 @@ from turnwire.retrieval.office import parse_docx, parse_pdf
 MAX_BYTES: Final = 50 * 1024 * 1024
 """How large a file may be."""
 
+MAX_KEYWORDS: Final = 4000
+"""Characters of a document's keywords that count."""
+
 LANGUAGES: Final = ("en", "es")
 """What the language of a document without a stated locale is guessed from."""
 
@@ -97,6 +100,7 @@ def parse(path: Path, data: bytes) -> LoadedDocument:
         date=_iso_date(draft.date),
         version=one_line(draft.version or "")[:100] or None,
         sections=sections,
+        keywords=one_line(draft.keywords or "")[:MAX_KEYWORDS],
     )
 
 

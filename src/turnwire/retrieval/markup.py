@@ -77,6 +77,7 @@ def parse_markdown(path: Path, data: bytes) -> Draft:
         locale=facts.get("locale") or facts.get("lang") or facts.get("language"),
         date=next((facts[name] for name in _CHANGED if name in facts), None),
         version=facts.get("version"),
+        keywords=facts.get("keywords"),
         sections=outline.sections(),
     )
 
@@ -102,6 +103,7 @@ def parse_html(path: Path, data: bytes) -> Draft:
         locale=locale or meta.get("locale") or meta.get("language"),
         date=next((meta[name] for name in _DATES if name in meta), None),
         version=meta.get("version"),
+        keywords=meta.get("keywords"),
         sections=outline.sections(),
     )
 
@@ -123,8 +125,15 @@ def _front_matter(path: Path, text: str) -> tuple[Mapping[str, str], str]:
     if not isinstance(facts, dict):
         return {}, text
     pairs = cast("dict[object, object]", facts).items()
-    scalars = {str(key).lower(): value for key, value in pairs if isinstance(value, str)}
-    return scalars, text[found.end() :]
+    scalars = {str(key).lower(): _scalar(value) for key, value in pairs}
+    return {key: value for key, value in scalars.items() if value}, text[found.end() :]
+
+
+def _scalar(value: object) -> str:
+    """Return a text as it is, a list of texts in one line, and of anything else nothing."""
+    if isinstance(value, list):
+        return ", ".join(each for each in cast("list[object]", value) if isinstance(each, str))
+    return value if isinstance(value, str) else ""
 
 
 def _outline_markdown(body: str, outline: Outline) -> None:

@@ -164,6 +164,7 @@ def _docx_draft(path: Path, document: Document) -> Draft:
         title=title or outline.first_heading,
         date=_docx_date(document),
         version=facts.version or None,
+        keywords=facts.keywords or None,
         sections=outline.sections(),
     )
 

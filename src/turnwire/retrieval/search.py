@@ -1,16 +1,18 @@
 """A question's evidence: dense and lexical ranking, a floor, and a funnel that adds up."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from turnwire.events import Passage, Search
+from turnwire.language import reworded
 from turnwire.retrieval.documents import clean, primary
 from turnwire.retrieval.encoder import Encoder, Matrix
 from turnwire.retrieval.index import Index
+from turnwire.retrieval.keywords import met
 from turnwire.retrieval.merging import merged
 from turnwire.retrieval.reranking import Reranker, rerank
 from turnwire.retrieval.selection import Candidate, RetrievalPolicy, select
@@ -33,6 +35,8 @@ class Evidence:
 
     passage: Passage
     text: str
+    keywords: tuple[str, ...] = ()
+    """Those of its document's that the query has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,9 @@ class Found:
 class Retriever:
     """Searches an index; any number of threads may ask at once.
 
-    Ranking: the dense cosine, z-scored over the passages searched, plus ``lexical_weight`` times
-    BM25 divided by the best BM25, plus small bonuses for identifiers and the reader's language.
+    Ranking: the dense cosine, of the passage and of its nearest sentence, plus bonuses in standard
+    deviations of the cosine over the passages searched: BM25 divided by the best BM25 times
+    ``lexical_weight``, the document's keywords, identifiers, and the reader's language.
     """
 
     def __init__(
@@ -113,23 +118,72 @@ class Retriever:
         places = _searched(snapshot, corpus)
         if not len(places):
             return []
-        cosines = snapshot.embeddings @ self._encoder.encode([query])[0]
+        keywords = met(snapshot.keywords, query)
+        asked = self._asked(query, snapshot, keywords)
+        cosines = snapshot.embeddings @ asked[None]
+        for document_id in keywords:
+            theirs = snapshot.documents[document_id]
+            renamed = snapshot.embeddings[theirs] @ asked[document_id]
+            cosines[theirs] = np.maximum(cosines[theirs], renamed)
         # z-score + bonus, taken back to the scale of a cosine: same order, and a readable score.
         spread = max(float(cosines[places].std()), _EVEN)
-        nearness = cosines + spread * self._bonuses(query, snapshot, hits, locale)
-        best = places[np.argsort(-nearness[places], kind="stable")[: self._policy.candidates]]
+        bonuses = self._bonuses(query, snapshot, hits, locale)
+        for document_id in keywords:
+            bonuses[snapshot.documents[document_id]] += self._policy.keyword_bonus
+        bonuses *= spread
+        first = cosines + bonuses
+        pool = places[np.argsort(-first[places], kind="stable")[: self._policy.pool]]
+        cosines[pool] = self._nearest(snapshot, pool, cosines[pool], asked)
+        nearness = cosines[pool] + bonuses[pool]
+        best = pool[np.argsort(-nearness, kind="stable")[: self._policy.candidates]]
         wanted, named = content_words(query), codes(query)
         return [
             Candidate(
                 passage=(passage := snapshot.passages[place]),
-                nearness=float(nearness[place]),
+                nearness=float(cosines[place] + bonuses[place]),
                 cosine=float(cosines[place]),
                 overlap=_overlap(wanted, passage),
+                keywords=keywords.get(passage.document_id, ()),
                 has_code=bool(named and named & codes(passage.text)),
                 place=place,
             )
             for place in map(int, best)
         ]
+
+    def _asked(
+        self, query: str, snapshot: Snapshot, keywords: Mapping[str, Sequence[str]]
+    ) -> dict[str | None, Matrix]:
+        """Return the query's vector, and for a document one in which it is called by its title."""
+        titles = {
+            document_id: snapshot.passages[int(snapshot.documents[document_id][0])].title
+            for document_id in keywords
+        }
+        renamed = [reworded(query, keywords[each], titles[each]) for each in keywords]
+        return dict(zip([None, *keywords], self._encoder.encode([query, *renamed]), strict=True))
+
+    def _nearest(
+        self,
+        snapshot: Snapshot,
+        pool: Places,
+        wholes: Matrix,
+        asked: Mapping[str | None, Matrix],
+    ) -> Matrix:
+        """Return how near each passage of the pool is, as a whole and by its nearest sentence.
+
+        A passage of many subjects is far from a question about one of them; the sentence that
+        answers it is not.
+        """
+        rows = [snapshot.rows[place] for place in map(int, pool)]
+        vectors = self._index.sentence_vectors(rows, dims=self._encoder.dims)
+        nearest = wholes.copy()
+        for at, (row, place) in enumerate(zip(rows, map(int, pool), strict=True)):
+            if row in vectors:
+                nearest[at] = np.max(vectors[row] @ asked[None])
+                renamed = asked.get(snapshot.passages[place].document_id)
+                if renamed is not None:
+                    nearest[at] = max(nearest[at], np.max(vectors[row] @ renamed))
+        mixed = wholes + self._policy.sentence_weight * (nearest - wholes)
+        return np.asarray(mixed, dtype=np.float32)
 
     def _bonuses(
         self, query: str, snapshot: Snapshot, hits: Mapping[int, float], locale: str | None
@@ -183,6 +237,7 @@ def _evidence(candidate: Candidate, number: int) -> Evidence:
             digest=stored.digest[:_DIGEST] if stored.digest else None,
         ),
         text=stored.text,
+        keywords=candidate.keywords,
     )
 
 

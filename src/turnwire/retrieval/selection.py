@@ -19,16 +19,22 @@ class RetrievalPolicy:
     Another encoder spreads its cosines differently: measure ``floor`` and ``sure`` for it.
     """
 
+    pool: int = 200
+    """How many of the first ranking are compared sentence by sentence."""
     candidates: int = 40
-    """How many of the ranking are looked at."""
+    """How many of the second are looked at."""
     kept: int = 8
     """How many passages a search returns at most."""
     per_document: int = 5
-    lexical_weight: float = 0.4
+    sentence_weight: float = 0.4
+    """The share of the nearest sentence in the nearness; the rest is the whole passage's."""
+    lexical_weight: float = 0.6
     """What the best BM25 adds, in standard deviations of the cosine."""
+    keyword_bonus: float = 1.5
+    """What a keyword of its document adds that the query has, in standard deviations."""
     code_bonus: float = 2.0
     """What all of the query's identifiers add, in standard deviations."""
-    locale_bonus: float = 0.20
+    locale_bonus: float = 0.4
     """What the reader's language adds, in standard deviations."""
     floor: float = 0.17
     """The least cosine plus ``overlap_weight`` times the overlap of words."""
@@ -55,6 +61,8 @@ class Candidate:
     """Whether it has an identifier that the query names."""
     place: int = 0
     """Where it stands in the index; neighbours of a document stand side by side."""
+    keywords: tuple[str, ...] = ()
+    """Those of its document's that the query has."""
 
 
 def select(

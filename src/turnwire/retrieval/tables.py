@@ -1,7 +1,7 @@
 """What stands in the index file: its tables, how they are read whole, and how they are changed."""
 
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from turnwire.errors import SetupError
 from turnwire.retrieval.documents import LoadedDocument, primary
 from turnwire.retrieval.encoder import Encoder, Matrix
+from turnwire.retrieval.keywords import Keywords, listed
 from turnwire.retrieval.splitter import Piece
 
 REINGEST: Final = "turnwire ingest --reset PATH"
@@ -20,7 +21,9 @@ REINGEST: Final = "turnwire ingest --reset PATH"
 
 Places = npt.NDArray[np.intp]
 
-_LAYOUT: Final = "1"
+_LAYOUT: Final = "2"
+_OLDER: Final = "1"
+"""The layout before sentences had vectors; what it holds is searched without them."""
 _LEXICAL_HITS: Final = 200
 
 _WITHIN: Final = (
@@ -32,14 +35,20 @@ _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
     id TEXT PRIMARY KEY, corpus TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL,
-    title TEXT NOT NULL, locale TEXT, date TEXT, version TEXT, UNIQUE (corpus, path));
+    title TEXT NOT NULL, locale TEXT, date TEXT, version TEXT, keywords TEXT NOT NULL DEFAULT '',
+    UNIQUE (corpus, path));
 CREATE TABLE IF NOT EXISTS passages (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
     document_id TEXT NOT NULL REFERENCES documents (id), section TEXT, page INTEGER,
-    text TEXT NOT NULL, embedding BLOB NOT NULL);
+    text TEXT NOT NULL, embedding BLOB NOT NULL, sentences BLOB);
 CREATE INDEX IF NOT EXISTS passages_by_document ON passages (document_id);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     section, text, tokenize = 'porter unicode61 remove_diacritics 2');
+"""
+
+_FROM_OLDER: Final = """
+ALTER TABLE documents ADD COLUMN keywords TEXT NOT NULL DEFAULT '';
+ALTER TABLE passages ADD COLUMN sentences BLOB;
 """
 
 
@@ -61,6 +70,8 @@ class StoredPassage:
     """What the document calls its version."""
     digest: str | None = None
     """Of the file that it was read from."""
+    keywords: str = ""
+    """Words under which the document wants to be found, apart by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +84,15 @@ class Snapshot:
     """float32 of shape ``(len(passages), dims)``, rows of length 1."""
     places: Mapping[int, int]
     """Where the passage of a database row stands in the two above."""
+    rows: tuple[int, ...]
+    """The database row of each passage."""
     corpora: Mapping[str, Places]
     """Where each corpus's passages stand."""
     languages: Mapping[str, Places]
     """Where each language's passages stand."""
+    documents: Mapping[str, Places]
+    """Where each document's passages stand."""
+    keywords: Keywords
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,18 @@ class StoredDocument:
 
     id: str
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPiece:
+    """A passage as it goes into the index."""
+
+    id: str
+    piece: Piece
+    embedding: Matrix
+    """Shape ``(dims,)``, of the whole passage."""
+    sentences: Sequence[Matrix]
+    """Shape ``(dims,)`` each, of its sentences."""
 
 
 @contextmanager
@@ -109,16 +137,19 @@ def is_prepared(connection: sqlite3.Connection) -> bool:
         if "no such table" not in str(missing):
             raise
         layout = None
-    if layout not in (None, _LAYOUT):
+    if layout not in (None, _OLDER, _LAYOUT):
         raise sqlite3.DatabaseError("another version of turnwire made it")
-    return layout is not None
+    return layout == _LAYOUT
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables where they are missing; within the caller's transaction."""
+    """Make the tables where they are missing or older; within the caller's transaction."""
     for statement in _SCHEMA.split(";\n"):
         connection.execute(statement)
-    connection.execute("INSERT OR IGNORE INTO facts VALUES ('layout', ?)", (_LAYOUT,))
+    if _fact(connection, "layout") == _OLDER:
+        for statement in _FROM_OLDER.split(";\n"):
+            connection.execute(statement)
+    connection.execute("INSERT OR REPLACE INTO facts VALUES ('layout', ?)", (_LAYOUT,))
 
 
 def generation_of(connection: sqlite3.Connection) -> int:
@@ -146,7 +177,7 @@ def load_snapshot(connection: sqlite3.Connection, generation: int, dims: int) ->
     places: dict[int, int] = {}
     rows = connection.execute(
         "SELECT p.row, p.embedding, p.id, d.id, d.corpus, d.title, d.locale, d.date, "
-        "p.section, p.page, p.text, d.version, d.digest "
+        "p.section, p.page, p.text, d.version, d.digest, d.keywords "
         "FROM passages p JOIN documents d ON d.id = p.document_id ORDER BY p.row"
     )
     for place, (row, blob, *stored) in enumerate(rows):
@@ -159,8 +190,11 @@ def load_snapshot(connection: sqlite3.Connection, generation: int, dims: int) ->
         passages=tuple(passages),
         embeddings=embeddings,
         places=places,
+        rows=tuple(places),
         corpora=_places_by(each.corpus for each in passages),
         languages=_places_by(primary(each.locale) or "" for each in passages),
+        documents=_places_by(each.document_id for each in passages),
+        keywords=listed({each.document_id: each.keywords for each in passages}.items()),
     )
 
 
@@ -176,6 +210,24 @@ def lexical(
         (expression, *([] if corpus is None else [corpus]), _LEXICAL_HITS),
     )
     return [(int(row), float(score)) for row, score in found]
+
+
+def sentence_vectors(
+    connection: sqlite3.Connection, rows: Sequence[int], dims: int
+) -> dict[int, Matrix]:
+    """Return the vectors of the sentences of these passages, by row: ``(n, dims)``, n from 1.
+
+    A passage that is gone, or that was ingested before sentences had vectors, is left out.
+    """
+    marks = ",".join("?" * len(rows))
+    found = connection.execute(
+        f"SELECT row, sentences FROM passages WHERE row IN ({marks}) AND length(sentences) > 0",
+        tuple(rows),
+    )
+    return {
+        row: np.frombuffer(blob, dtype=np.float16).reshape(-1, dims).astype(np.float32)
+        for row, blob in found
+    }
 
 
 def _places_by(keys: Iterable[str]) -> dict[str, Places]:
@@ -210,8 +262,9 @@ class Writer:
         """Add a document that is not there, as yet without passages."""
         self._changed = True
         self._connection.execute(
-            "INSERT INTO documents (id, corpus, path, digest, title, locale, date, version) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents "
+            "(id, corpus, path, digest, title, locale, date, version, keywords) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 document_id,
                 corpus,
@@ -221,18 +274,27 @@ class Writer:
                 document.locale,
                 document.date,
                 document.version,
+                document.keywords,
             ),
         )
 
-    def add_passages(
-        self, document_id: str, named: Iterable[tuple[str, Piece]], embeddings: Matrix
-    ) -> None:
-        """Add passages, each with its id, and their embeddings row by row."""
-        for (passage_id, piece), row in zip(named, embeddings, strict=True):
+    def add_passages(self, document_id: str, encoded: Iterable[EncodedPiece]) -> None:
+        """Add passages of a document that was added."""
+        for each in encoded:
+            piece = each.piece
             added = self._connection.execute(
-                "INSERT INTO passages (id, document_id, section, page, text, embedding) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (passage_id, document_id, piece.heading, piece.page, piece.text, row.tobytes()),
+                "INSERT INTO passages "
+                "(id, document_id, section, page, text, embedding, sentences) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    each.id,
+                    document_id,
+                    piece.heading,
+                    piece.page,
+                    piece.text,
+                    each.embedding.tobytes(),
+                    np.array(each.sentences, dtype=np.float16).tobytes(),
+                ),
             )
             self._connection.execute(
                 "INSERT INTO words (rowid, section, text) VALUES (?, ?, ?)",

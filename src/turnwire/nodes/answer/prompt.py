@@ -8,9 +8,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from turnwire.events import Passage
 from turnwire.nodes.evidence.citations import without_markers
-from turnwire.nodes.evidence.source import Evidence
+from turnwire.nodes.evidence.source import Evidence, keywords_of
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
+_KEYWORD: Final = re.compile(r"[^\W_]+(?: [^\W_]+)*")
 _PLAIN: Final = re.compile(r"[\w.+-]{1,40}")
 _LANGUAGES: Final = {"en": "English", "es": "Spanish"}
 
@@ -96,10 +97,16 @@ def _state(passage: Passage) -> str:
     return date + (f" version={version}" if _PLAIN.fullmatch(version) else "")
 
 
+def _keywords(evidence: Evidence) -> str:
+    """Return the member's words for the passage's subject, which its text may not have."""
+    plain = [each for each in keywords_of(evidence) if _KEYWORD.fullmatch(each)]
+    return f" (keywords: {', '.join(plain)})" if plain else ""
+
+
 def _block(evidence: Sequence[Evidence], fence: str) -> str:
     passages = [
         f"<passage-{fence} {each.passage.index}{_tag(each.passage.locale)}{_state(each.passage)}>\n"
-        f"{' '.join(each.passage.title.split())}\n{each.text}\n</passage-{fence}>"
+        f"{' '.join(each.passage.title.split())}{_keywords(each)}\n{each.text}\n</passage-{fence}>"
         for each in evidence
     ]
     return "\n".join((f"<passages-{fence}>", *passages, f"</passages-{fence}>"))

@@ -25,12 +25,24 @@ class Source(Fact):
 
     passage: Passage
     text: str
+    keywords: tuple[str, ...] = ()
+    """Words of the question by which the passage's document wants to be found."""
+
+
+def keywords_of(evidence: Evidence) -> tuple[str, ...]:
+    """Return the keywords of evidence that has them; a retriever need not know any."""
+    return tuple(getattr(evidence, "keywords", ()))
 
 
 def to_state(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
     """Return the evidence as plain values that any checkpointer stores."""
     return [
-        {"passage": each.passage.model_dump(mode="json"), "text": each.text} for each in evidence
+        {
+            "passage": each.passage.model_dump(mode="json"),
+            "text": each.text,
+            "keywords": list(keywords_of(each)),
+        }
+        for each in evidence
     ]
 
 
