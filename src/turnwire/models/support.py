@@ -38,7 +38,7 @@ _LACK_BY_NEARNESS: Final = 0.0625
 """… and how much more for each 1 of nearness …"""
 _LACK_BY_KEYWORD: Final = 0.0125
 """… and where a keyword of the document stands in the question."""
-_HERE: Final = 2.0
+_HERE: Final = 1.5
 """How many times as much the passages of the picked sentences may lack as all that were found."""
 _MEANS_THE_SAME: Final = 0.75
 """From this cosine on, two words are one, and a sentence says what is asked."""
