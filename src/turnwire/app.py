@@ -127,6 +127,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
                     saver=saver,
                     now=system_now,
                     recursion_limit=settings.recursion_limit,
+                    previewed=parts.log_text,
                 )
                 agents_by_slug[agent.slug] = agent
             await stack.enter_async_context(supervisor)
@@ -223,7 +224,8 @@ class Served:
     graphs: tuple[tuple[Graph, Manifest], ...] = ()
     index: Index | None = None
     log_text: Callable[[str], str] = PiiRules().log_text
-    """What a span may keep of a text: by the first agent's policy, or as policies do by default."""
+    """What spans and previews of tool calls keep of a text: by the first agent's policy, or as
+    policies do by default."""
 
 
 class _OneCorpus:
