@@ -41,6 +41,7 @@ from turnwire.models.gateway import Gateway
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
 from turnwire.models.roles import ANSWER, JUDGE, Chain, Role, link_of
+from turnwire.nodes.guardrails.pii_documents import DocumentScreen, document_screen
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.probe import ProviderHealth
@@ -337,6 +338,12 @@ def _policy(settings: Settings, corpus: str) -> Policy:
     if settings.policy is not None:
         return find_policy(settings.policy)
     return shipped_policy("health" if corpus == "health" else "docs")
+
+
+def screen_of(settings: Settings, corpus: str) -> DocumentScreen | None:
+    """Return what keeps private details out of a corpus's index, or none where nothing does."""
+    policy = _policy(settings, corpus)
+    return document_screen(policy.pii, policy.default_locale)
 
 
 async def _saver(settings: Settings, stack: AsyncExitStack) -> BaseCheckpointSaver[Any]:

@@ -1,7 +1,7 @@
 """What a policy does about personal data: by kind, and by where a text goes."""
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -10,12 +10,14 @@ from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
 from turnwire.nodes.guardrails.redactor import Action, Masking, mask
 from turnwire.nodes.guardrails.rules import Strict
 
-Sink: TypeAlias = Literal["model", "answer", "log", "tools"]
+Sink: TypeAlias = Literal["model", "answer", "log", "tools", "index"]
 """Where a text goes.
 
 ``model``: what a model reads. ``answer``: what it adds of its own. ``log``: what spans and previews
-of tool calls keep. ``tools``: what tools are called with.
+of tool calls keep. ``tools``: what tools are called with. ``index``: documents that are searched.
 """
+NAMING_SINKS: Final[tuple[Sink, ...]] = ("model", "answer", "tools", "index")
+"""Where names are looked for; a span is written in the middle of a turn, which cannot wait."""
 
 
 class Sinks(Strict):
@@ -26,6 +28,7 @@ class Sinks(Strict):
     answer: Action = "redact"
     log: Action = "redact"
     tools: Action = "none"
+    index: Action = "none"
 
 
 class PiiRules(Strict):
@@ -33,7 +36,8 @@ class PiiRules(Strict):
 
     A value that the member wrote, or that stands in the evidence, may always be said in the
     answer: it is nobody's secret there. ``block`` refuses the text: the member's message, the
-    answer from there on, the text in a span, the call of a tool.
+    answer from there on, the text in a span, the call of a tool, the
+    passage.
     """
 
     action: Literal["redact", "block"] = "redact"
