@@ -20,6 +20,7 @@ from turnwire.graph.emit import OUTLET, Outlet
 from turnwire.graph.failures import classify
 from turnwire.graph.history import new_messages, repairs
 from turnwire.graph.manifest import Manifest
+from turnwire.graph.memory import keep
 from turnwire.graph.outcome import completed, draft
 from turnwire.graph.pauses import resume_map, to_pause
 from turnwire.graph.plain import unchanged
@@ -87,6 +88,9 @@ class GraphAgent:
             raise broken from error
         finally:
             outlet.close()
+        remember = self.manifest.remember
+        if remember is not None and not translator.interrupts:
+            await keep(self._saver, work.conversation_id, remember)
         yield self._ending(translator)
 
     async def forget(self, conversation_id: ConversationId, /) -> None:

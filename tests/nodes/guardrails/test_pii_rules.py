@@ -21,8 +21,8 @@ def test_by_default_models_answers_and_logs_are_redacted():
     assert usual.log_text(TEXT) == "[EMAIL], [CARD], 8.8.8.8"
 
 
-@pytest.mark.parametrize("sink", ["tools", "index"])
-def test_tools_and_the_index_get_the_words_as_they_are_where_nothing_is_said(sink: Sink):
+@pytest.mark.parametrize("sink", ["tools", "index", "memory"])
+def test_tools_index_and_memory_get_the_words_as_they_are_where_nothing_is_said(sink: Sink):
     for each in (rules(), *(shipped_policy(name).pii for name in shipped_policies())):
         assert each.masking(sink).kinds == ()
 

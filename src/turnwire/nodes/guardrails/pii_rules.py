@@ -10,13 +10,14 @@ from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
 from turnwire.nodes.guardrails.redactor import Action, Masking, mask
 from turnwire.nodes.guardrails.rules import Strict
 
-Sink: TypeAlias = Literal["model", "answer", "log", "tools", "index"]
+Sink: TypeAlias = Literal["model", "answer", "log", "tools", "index", "memory"]
 """Where a text goes.
 
 ``model``: what a model reads. ``answer``: what it adds of its own. ``log``: what spans and previews
 of tool calls keep. ``tools``: what tools are called with. ``index``: documents that are searched.
+``memory``: what a conversation keeps of a turn for the later ones.
 """
-NAMING_SINKS: Final[tuple[Sink, ...]] = ("model", "answer", "tools", "index")
+NAMING_SINKS: Final[tuple[Sink, ...]] = ("model", "answer", "tools", "index", "memory")
 """Where names are looked for; a span is written in the middle of a turn, which cannot wait."""
 
 
@@ -29,6 +30,7 @@ class Sinks(Strict):
     log: Action = "redact"
     tools: Action = "none"
     index: Action = "none"
+    memory: Action = "none"
 
 
 class PiiRules(Strict):
@@ -37,7 +39,7 @@ class PiiRules(Strict):
     A value that the member wrote, or that stands in the evidence, may always be said in the
     answer: it is nobody's secret there. ``block`` refuses the text: the member's message, the
     answer from there on, the text in a span, the call of a tool, the
-    passage.
+    passage, the remembered message.
     """
 
     action: Literal["redact", "block"] = "redact"
