@@ -65,7 +65,7 @@ class Policy(Strict):
     stream_policy: StreamPolicy = "hold"
     """``hold``: a sentence of the answer leaves after its check. ``flag``: words leave as they are
     written, and what is odd is noted at the end. ``retract``: the same, but what trips a check is
-    taken back; it was seen, and it stays in the turn's events."""
+    taken back: who listened has seen it, and no log and no replay has it any more."""
     lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
     spelling: Spelling = Spelling()
