@@ -69,10 +69,15 @@ _ADDRESSES: Final = tuple(
         rf"ronda|travesía|glorieta|calzada|bulevar|blvd\.?|pasaje|callejón|rambla) ?"
         rf"{_WORD}(?: {_WORD}){{0,5}},? {_NUMBER}{_DOOR}{_TOWN}",
         rf"(?:\b(?i:flat|apt|apartment|unit|suite) [0-9A-Za-z]{{1,5}}, )?\b[0-9]{{1,5}}[A-Za-z]? "
-        rf"(?:{_CAPITAL} ){{1,4}}(?:{_STREET_ENDS})\b\.?"
+        rf"(?:[NSEW]\.? )?(?:(?:{_CAPITAL}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}"
+        rf"(?:{_STREET_ENDS})\b\.?"
         rf"(?:,? (?i:flat|apt|apartment|unit|suite|#) ?[0-9A-Za-z]{{1,5}}\b)?"
         rf"(?:,? {_CAPITAL}(?: {_CAPITAL}){{0,2}},?)?(?: [A-Z]{{2}} [0-9]{{5}}\b| {_POSTCODE})?",
-        r"\b[0-9]{1,5}[a-z]? [a-z'\u2019]{3,16} (?:street|avenue|lane|terrace)\b",
+        r"\b[0-9]{1,5}[a-z]? (?!(?:minutes?|miles?|hours?|metres?|meters?|steps?|times) )"
+        r"[a-z'\u2019]{3,16}(?: (?!the |a |this |that )[a-z'\u2019]{2,16})? "
+        r"(?:street|road|avenue|lane|terrace|drive|crescent)\b",
+        r"\b(?i:p\.? ?o\.? box|apartado(?: de correos| postal)?|apdo\.?) [0-9]{1,6}\b",
+        rf"\b(?i:colonia|col\.) {_CAPITAL}(?: {_CAPITAL}){{0,3}}, [0-9]{{5}}\b",
         rf"\b{_POSTCODE}",
         r"(?i:\b(?:c\.?p\.?|código postal|zip(?: code)?|postcode):? )[0-9]{5}\b",
     )
