@@ -41,6 +41,7 @@ from turnwire.models.gateway import Gateway
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
 from turnwire.models.roles import ANSWER, JUDGE, Chain, Role, link_of
+from turnwire.nodes.guardrails.pii_documents import DocumentScreen, document_screen
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.probe import ProviderHealth
@@ -127,6 +128,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
                     saver=saver,
                     now=system_now,
                     recursion_limit=settings.recursion_limit,
+                    previewed=parts.log_text,
                 )
                 agents_by_slug[agent.slug] = agent
             await stack.enter_async_context(supervisor)
@@ -223,7 +225,8 @@ class Served:
     graphs: tuple[tuple[Graph, Manifest], ...] = ()
     index: Index | None = None
     log_text: Callable[[str], str] = PiiRules().log_text
-    """What a span may keep of a text: by the first agent's policy, or as policies do by default."""
+    """What spans and previews of tool calls keep of a text: by the first agent's policy, or as
+    policies do by default."""
 
 
 class _OneCorpus:
@@ -335,6 +338,12 @@ def _policy(settings: Settings, corpus: str) -> Policy:
     if settings.policy is not None:
         return find_policy(settings.policy)
     return shipped_policy("health" if corpus == "health" else "docs")
+
+
+def screen_of(settings: Settings, corpus: str) -> DocumentScreen | None:
+    """Return what keeps private details out of a corpus's index, or none where nothing does."""
+    policy = _policy(settings, corpus)
+    return document_screen(policy.pii, policy.default_locale)
 
 
 async def _saver(settings: Settings, stack: AsyncExitStack) -> BaseCheckpointSaver[Any]:

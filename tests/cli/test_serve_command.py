@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -90,6 +91,25 @@ def test_a_start_names_a_skipped_file_once_and_ingest_each_time(
     assert [line.split(":")[0] for line in said("new").splitlines()] == ["skipped new.pdf", "docs"]
     assert len(said("all").splitlines()) == 2
     assert said("none") == ""
+
+
+def test_ingest_leaves_out_what_the_policy_keeps_from_the_index(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder, policy = tmp_path / "handbook", tmp_path / "policy.yaml"
+    folder.mkdir()
+    (folder / "pay.md").write_text("# Pay\n\nPay with 4111 1111 1111 1111.\n")
+    shipped = (files("turnwire") / "policies" / "docs.yaml").read_text("utf-8")
+    sinks = "sinks: {answer: redact, log: redact"
+    assert sinks in shipped
+    policy.write_text(shipped.replace(sinks, f"{sinks}, index: block"))
+    settings = read(data_dir=tmp_path / "data", policy=str(policy))
+    settings.data_dir.mkdir()
+
+    report = ingest_into(settings, folder, "docs")
+
+    assert (report.added, report.passages, report.left_out) == (1, 0, (("pay.md", 1),))
+    assert "left out 1 passage of pay.md" in capsys.readouterr().err
 
 
 def test_a_folder_of_documents_is_ingested_and_a_second_time_nothing_is_done(

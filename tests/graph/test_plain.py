@@ -99,3 +99,24 @@ def test_a_large_value_is_cut_and_says_so():
     assert isinstance(shown["preview"], str)
     assert len(shown["preview"]) == VALUE_CHARS
     assert preview("short") == "short"
+
+
+def hide_mail(text: str) -> str:
+    return text.replace("ada@example.test", "[EMAIL]").replace("4111111111111111", "[CARD]")
+
+
+def test_a_preview_changes_every_text_in_a_value():
+    value = {"ada@example.test": ["to ada@example.test", 4111111111111111, 7, True, None]}
+
+    assert preview(value, text=hide_mail) == {"[EMAIL]": ["to [EMAIL]", "[CARD]", 7, True, None]}
+
+
+def test_a_preview_that_is_cut_shows_no_half_of_a_detail():
+    cut = "x" * (VALUE_CHARS - 7) + "ada@example.test"
+
+    shown = preview(cut, text=hide_mail)
+
+    assert isinstance(shown, dict)
+    assert shown["truncated"] is True
+    assert "ada" not in str(shown["preview"])
+    assert str(shown["preview"]).startswith("xxx")

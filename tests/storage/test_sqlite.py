@@ -17,9 +17,9 @@ from tests.scenarios.play import envelopes, play
 from tests.scenarios.turns import PLAIN, completed, words
 from turnwire.engine.supervisor import SupervisorPolicy
 from turnwire.errors import SetupError, StorageUnavailable
-from turnwire.events import Envelope, TextDelta, TurnCompleted, TurnFailed
+from turnwire.events import Envelope, TextDelta, TextReplaced, TurnCompleted, TurnFailed
 from turnwire.ids import PauseId, TurnId
-from turnwire.storage import packed_log
+from turnwire.storage import packed_log, statements
 from turnwire.storage.conformance import Script
 from turnwire.storage.sql import SqliteStore
 from turnwire.work import Work
@@ -338,3 +338,98 @@ async def test_erasing_leaves_no_row_in_any_table(tmp_path: Path):
     assert not any("canary" in str(row) or pause_id in str(row) for row in rows)
     assert not any(script.conversation_id in str(row) for row in rows)
     assert not any(script.turn_id in str(row) for row in rows)
+
+
+KILLED_AFTER_A_RETRACTION = """
+import asyncio, os, sys
+from pathlib import Path
+from turnwire.events import TextReplaced
+from turnwire.storage.conformance import Script
+from turnwire.storage.sql import SqliteStore
+
+async def main():
+    store = SqliteStore(Path(sys.argv[1]))
+    store._scrub = lambda: None  # the process dies before it comes to that
+    await store.open()
+    script = Script()
+    await store.begin(script.opening())
+    for _ in range(40):
+        await store.append(script.say(*["I am a quillon. "] * 20))
+        await asyncio.sleep(0.01)
+    await store.append(script.write(TextReplaced(text="No.", reason="pii", retracts=True)))
+    print(script.turn_id, flush=True)
+    os._exit(9)
+
+asyncio.run(main())
+"""
+
+
+def on_disk(path: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
+
+
+async def test_words_that_were_taken_back_are_in_no_file(tmp_path: Path):
+    path = tmp_path / "turnwire.db"
+    store = SqliteStore(path)
+    await store.open()
+    script = Script()
+    await store.begin(script.opening())
+    for _ in range(40):
+        await store.append(script.say(*["I am a quillon. "] * 20))
+        await asyncio.sleep(0.01)
+    assert b"quillon" in on_disk(path)
+    await store.append(
+        script.write(TextReplaced(text="No.", reason="persona_stability", retracts=True))
+    )
+
+    for _ in range(200):
+        await asyncio.sleep(0.02)
+        if b"quillon" not in on_disk(path):
+            break
+    assert b"quillon" not in on_disk(path)
+    await store.close()
+
+
+async def test_a_process_that_dies_after_a_retraction_leaves_the_words_nowhere(
+    tmp_path: Path,
+):
+    path = tmp_path / "turnwire.db"
+    killed = subprocess.run(  # noqa: ASYNC221 - nothing else runs meanwhile
+        [sys.executable, "-c", KILLED_AFTER_A_RETRACTION, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert killed.returncode == 9, killed.stderr
+    assert b"quillon" in on_disk(path), "in the write-ahead log, or the test shows nothing"
+    store = SqliteStore(path)
+    await store.open()
+
+    stored = await store.read(TurnId(killed.stdout.split()[0]))
+
+    assert b"quillon" not in on_disk(path)
+    assert [each.event.text for each in stored if isinstance(each.event, TextDelta)] == [""] * 800
+    assert isinstance(stored[-1].event, TextReplaced)
+    await store.close()
+
+
+async def test_words_that_are_stored_later_than_their_retraction_are_stored_without_text(
+    tmp_path: Path,
+):
+    path = tmp_path / "turnwire.db"
+    store = SqliteStore(path)
+    await store.open()
+    script = Script()
+    await store.begin(script.opening())
+    owed = script.say("I am a quillon.")
+    taken_back = script.write(TextReplaced(text="No.", reason="pii", retracts=True))
+
+    def late(db: Connection) -> None:
+        statements.keep(db, (taken_back,))
+        statements.keep_late(db, owed)
+
+    await store._writer.run(late)  # pyright: ignore[reportPrivateUsage]
+
+    assert [each.seq for each in await store.read(script.turn_id)] == [1, 2, 3]
+    assert b"quillon" not in on_disk(path)
+    await store.close()

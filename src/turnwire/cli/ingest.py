@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, cast
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from turnwire.app import INDEX
+from turnwire.app import INDEX, screen_of
 from turnwire.cli.output import STDERR, AsJson, DataDir
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
@@ -52,6 +52,7 @@ def ingest_into(
 
     ``skips`` says which skipped files are named: all, only those that were not before, or none.
     """
+    screen = screen_of(settings, corpus)
     # Its warnings name no file; what can't be read is named below.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -65,7 +66,20 @@ def ingest_into(
             bar.update(task, completed=step.done, total=step.total)
 
         report = take_in(
-            root, corpus=corpus, index=index, encoder=EmbeddedEncoder(), progress=show, reset=reset
+            root,
+            corpus=corpus,
+            index=index,
+            encoder=EmbeddedEncoder(),
+            progress=show,
+            reset=reset,
+            screen=screen,
+        )
+    for name, count in report.left_out:
+        passages = "1 passage" if count == 1 else f"{count} passages"
+        STDERR.print(
+            f"left out {passages} of {name}: private details, says the policy's pii",
+            markup=False,
+            highlight=False,
         )
     if skips != "none":
         _tell_skipped(settings.data_dir / _SKIPPED, corpus, report, only_new=skips == "new")

@@ -18,6 +18,9 @@ class TextReplaced(BaseEvent):
     type: Literal["text.replaced"] = "text.replaced"
     text: str
     reason: str
+    retracts: bool = False
+    """Whether a guard takes the words back: the log then keeps the events that said them without
+    any text."""
 
 
 class ReasoningDelta(BaseEvent):

@@ -1,7 +1,7 @@
 """A compiled LangGraph graph as an agent that the engine can run, resume and forget."""
 
 import dataclasses
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, cast, get_type_hints
 
@@ -20,8 +20,10 @@ from turnwire.graph.emit import OUTLET, Outlet
 from turnwire.graph.failures import classify
 from turnwire.graph.history import new_messages, repairs
 from turnwire.graph.manifest import Manifest
+from turnwire.graph.memory import keep
 from turnwire.graph.outcome import completed, draft
 from turnwire.graph.pauses import resume_map, to_pause
+from turnwire.graph.plain import unchanged
 from turnwire.graph.serializer import declared_types
 from turnwire.graph.tap import Tap
 from turnwire.graph.topology import topology
@@ -37,7 +39,10 @@ _ANY: Final = (*_SPEAKING, "tools")
 
 
 class GraphAgent:
-    """Runs one compiled graph for every conversation; keeps nothing of a turn itself."""
+    """Runs one compiled graph for every conversation; keeps nothing of a turn itself.
+
+    ``previewed`` returns a text of a tool's arguments or result as it may be shown.
+    """
 
     def __init__(
         self,
@@ -47,6 +52,7 @@ class GraphAgent:
         saver: BaseCheckpointSaver[Any],
         now: Now,
         recursion_limit: int = 50,
+        previewed: Callable[[str], str] = unchanged,
     ) -> None:
         self.manifest = manifest
         self.slug = manifest.slug
@@ -59,12 +65,13 @@ class GraphAgent:
         self._graph = graph.copy({"checkpointer": saver.with_allowlist(declared_types(graph))})
         self._now = now
         self._limit = recursion_limit
+        self._previewed = previewed
         self._modes: list[Any] = list(_SPEAKING if manifest.speaks else _ANY)
 
     async def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
         """See :class:`turnwire.engine.agent.Agent`."""
         tap = Tap(self.manifest)
-        translator = Translator(self.manifest, tap.heard)
+        translator = Translator(self.manifest, tap.heard, self._previewed)
         outlet = Outlet(work.aloud, translator.tasks, translator.may_pass)
         OUTLET.set(outlet)
         try:
@@ -81,6 +88,9 @@ class GraphAgent:
             raise broken from error
         finally:
             outlet.close()
+        remember = self.manifest.remember
+        if remember is not None and not translator.interrupts:
+            await keep(self._saver, work.conversation_id, remember)
         yield self._ending(translator)
 
     async def forget(self, conversation_id: ConversationId, /) -> None:

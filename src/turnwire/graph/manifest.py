@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from turnwire.events import TopologyFlags
+from turnwire.graph.memory import Remember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,4 +25,6 @@ class Manifest:
     slower callbacks of LangChain are then left off."""
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     """What each node is for (``guardrail``, ``retrieval``, ``model``, ``review``), for clients."""
+    remember: Remember | None = None
+    """What is kept of a turn that has ended; none: all of it, with the states before it."""
     flags: TopologyFlags = field(default_factory=TopologyFlags)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from pydantic import JsonValue
@@ -13,6 +13,11 @@ PIECE: Final = 8192
 
 VALUE_CHARS: Final = 16_384
 """Characters of a tool's arguments or result that travel in an event."""
+
+_EDGE: Final = 512
+"""More than any private detail has."""
+_MANY_DIGITS: Final = 1_000_000
+"""Smaller numbers are nobody's."""
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _PAIR: Final = re.compile(r"([\ud800-\udbff])([\udc00-\udfff])")
@@ -105,13 +110,41 @@ def _whole_keys(value: Any) -> Any:  # noqa: ANN401 - anything at all may be in 
             return value
 
 
-def preview(value: object) -> JsonValue:
-    """Return ``value`` as JSON; one that is too large is cut, and says so."""
+def unchanged(text: str) -> str:
+    """Return the text."""
+    return text
+
+
+def preview(value: object, *, text: Callable[[str], str] = unchanged) -> JsonValue:
+    """Return ``value`` as JSON, each text in it as ``text`` returns it.
+
+    A value that is too large is cut, and says so. A private detail may be cut in two there, so
+    the edge is left out where texts are changed.
+    """
     plain = to_json(value)
-    text = plain if isinstance(plain, str) else str(plain)
-    if len(text) <= VALUE_CHARS:
-        return plain
-    return {"truncated": True, "characters": len(text), "preview": text[:VALUE_CHARS]}
+    whole = plain if isinstance(plain, str) else str(plain)
+    if len(whole) <= VALUE_CHARS:
+        return plain if text is unchanged else _changed(plain, text)
+    shown = whole[:VALUE_CHARS]
+    if text is not unchanged:
+        shown = text(shown)[:-_EDGE]
+    return {"truncated": True, "characters": len(whole), "preview": shown}
+
+
+def _changed(plain: JsonValue, text: Callable[[str], str]) -> JsonValue:
+    match plain:
+        case str():
+            return text(plain)
+        case int() | float() if not isinstance(plain, bool) and abs(plain) >= _MANY_DIGITS:
+            written = str(plain)
+            changed = text(written)
+            return plain if changed == written else changed
+        case dict():
+            return {text(key): _changed(each, text) for key, each in plain.items()}
+        case list():
+            return [_changed(each, text) for each in plain]
+        case _:
+            return plain
 
 
 def _as_text(value: Any) -> str:  # noqa: ANN401 - anything at all may be in a graph's state

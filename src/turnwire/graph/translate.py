@@ -1,6 +1,6 @@
 """Turn what LangGraph streams into events: pure, one stream part at a time."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -22,17 +22,35 @@ from turnwire.events import (
 from turnwire.events.node import NodeStatus
 from turnwire.graph.emit import Batch
 from turnwire.graph.manifest import Manifest
-from turnwire.graph.plain import PIECE, Joiner, is_whole, mend, pieces, preview, to_json
+from turnwire.graph.plain import (
+    PIECE,
+    Joiner,
+    is_whole,
+    mend,
+    pieces,
+    preview,
+    to_json,
+    unchanged,
+)
 
 Part = Mapping[str, Any]
 """One item of ``astream(version="v2")``: ``type``, ``ns`` and ``data``."""
 
 
 class Translator:
-    """What one run has shown so far; feed it parts, take events."""
+    """What one run has shown so far; feed it parts, take events.
 
-    def __init__(self, manifest: Manifest, heard: Container[str] = ()) -> None:
+    ``previewed`` returns a text of a tool's arguments or result as it may be shown.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        heard: Container[str] = (),
+        previewed: Callable[[str], str] = unchanged,
+    ) -> None:
         self.manifest = manifest
+        self._previewed = previewed
         self.state: Mapping[str, Any] = {}
         """The root graph's latest state."""
         self.interrupts: dict[str, Interrupt] = {}
@@ -164,7 +182,8 @@ class Translator:
         if event == "tool-started" and call not in self._tools:
             name = str(data.get("tool_name"))
             self._tools[call] = (name, at)
-            return (ToolStarted(tool_call_id=call, name=name, arguments=_shown(data.get("input"))),)
+            arguments = self._arguments(data.get("input"))
+            return (ToolStarted(tool_call_id=call, name=name, arguments=arguments),)
         if event not in ("tool-finished", "tool-error") or call not in self._tools:
             return ()
         name, since = self._tools.pop(call)
@@ -175,15 +194,17 @@ class Translator:
                 name=name,
                 status="ok" if ok else "error",
                 duration_ms=max(0, at - since),
-                result=preview(_content(data.get("output"))) if ok else None,
+                result=self._preview(_content(data.get("output"))) if ok else None,
                 error=None if ok else "the tool failed",
             ),
         )
 
+    def _arguments(self, given: object) -> dict[str, JsonValue]:
+        shown = self._preview(given)
+        return shown if isinstance(shown, dict) else {"input": shown}
 
-def _shown(arguments: object) -> dict[str, JsonValue]:
-    shown = preview(arguments)
-    return shown if isinstance(shown, dict) else {"input": shown}
+    def _preview(self, value: object) -> JsonValue:
+        return preview(value, text=self._previewed)
 
 
 def _content(output: object) -> object:

@@ -107,6 +107,8 @@ class Index:
                 check_encoder(connection, encoder, self.path)
                 yield writer
                 writer.seal(encoder)
+            # What was removed leaves the file; a reader that is in the way is not waited for.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _prepared(self) -> sqlite3.Connection:
         connection = self._connect()
@@ -127,6 +129,7 @@ class Index:
         try:
             _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"), self._patience)
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA secure_delete = ON")
         except BaseException:
             connection.close()
             raise

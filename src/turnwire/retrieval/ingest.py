@@ -18,6 +18,7 @@ from turnwire.retrieval.documents import (
 from turnwire.retrieval.encoder import Encoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.loaders import parse, read
+from turnwire.retrieval.screening import Screen, is_left_out, screened
 from turnwire.retrieval.splitter import Piece, sentences, split
 from turnwire.retrieval.tables import EncodedPiece, StoredDocument, Writer
 
@@ -58,6 +59,8 @@ class IngestReport:
     """How many were encoded."""
     generation: int
     """The index's generation afterwards; the one before where nothing changed."""
+    left_out: tuple[tuple[str, int], ...] = ()
+    """Path below the root, and how many passages of what was read now may not be indexed."""
 
 
 @dataclass(slots=True)
@@ -67,9 +70,10 @@ class _Tally:
     unchanged: int = 0
     passages: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    left_out: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
 
-def ingest(
+def ingest(  # noqa: PLR0913 - one an option
     root: Path,
     *,
     corpus: str,
@@ -77,6 +81,7 @@ def ingest(
     encoder: Encoder,
     progress: Callable[[Progress], None] | None = None,
     reset: bool = False,
+    screen: Screen | None = None,
 ) -> IngestReport:
     """Make ``corpus`` what the files below ``root`` (or the one file ``root``) hold now.
 
@@ -92,6 +97,8 @@ def ingest(
         progress: called after each file, and after each 64 passages of a long one, in this
             thread.
         reset: empty the whole index first, all corpora of it.
+        screen: says what of a text may be indexed; none: all of it. Another one has every document
+            read anew.
 
     Raises:
         SetupError: there is no such root, another encoder made the index, or it stays locked.
@@ -112,23 +119,30 @@ def ingest(
                 if progress is not None:
                     progress(Progress(at, len(paths), of, tally.passages))
 
-            desk = _Desk(writer, encoder, tally, within)
+            desk = _Desk(writer, encoder, tally, within, screen)
             if _take_in(path, name, corpus, before.get(name), desk):
                 seen.add(name)
             if progress is not None:
                 progress(Progress(done, len(paths), name, tally.passages))
-        gone = [stored for name, stored in before.items() if name not in seen]
-        for stored in gone:
-            writer.remove(stored.id)
+        gone = _remove(writer, [stored for name, stored in before.items() if name not in seen])
+        if screen is not None and (tally.changed or gone or reset):
+            writer.scrub()
     return IngestReport(
         added=tally.added,
         changed=tally.changed,
-        removed=len(gone),
+        removed=gone,
         unchanged=tally.unchanged,
         skipped=tuple(sorted(tally.skipped)),
         passages=tally.passages,
         generation=index.generation(),
+        left_out=tuple(sorted(tally.left_out)),
     )
+
+
+def _remove(writer: Writer, documents: Sequence[StoredDocument]) -> int:
+    for each in documents:
+        writer.remove(each.id)
+    return len(documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +152,25 @@ class _Desk:
     tally: _Tally
     within: Callable[[], None]
     """Called where a file goes on after a batch."""
+    screen: Screen | None
+
+    @property
+    def reading(self) -> bytes:
+        """What a document's passages depend on beside its bytes."""
+        return _READING + (self.screen.fingerprint.encode() if self.screen else b"")
 
 
 def _take_in(path: Path, name: str, corpus: str, known: StoredDocument | None, desk: _Desk) -> bool:
     """Bring the index up to date with one file; False where it cannot be read."""
     try:
         data = read(path)
-        digest = hashlib.sha256(_READING + data).hexdigest()
+        digest = hashlib.sha256(desk.reading + data).hexdigest()
         if known is not None and known.digest == digest:
             desk.tally.unchanged += 1
             return True
         document = parse(path, data)
+        if desk.screen is not None:
+            document = screened(document, desk.screen, path)
     except UnreadableDocument as unreadable:
         desk.tally.skipped.append((name, unreadable.reason))
         return False
@@ -159,12 +181,15 @@ def _take_in(path: Path, name: str, corpus: str, known: StoredDocument | None, d
         desk.tally.changed += 1
         desk.writer.remove(known.id)
     desk.writer.add(document_id, corpus=corpus, path=name, digest=digest, document=document)
-    named = _named(document_id, split(document.sections))
+    left_out: list[Piece] = []
+    named = _named(document_id, _kept(split(document.sections), left_out))
     while batch := list(islice(named, BATCH)):
         desk.writer.add_passages(document_id, _encoded(document, batch, desk.encoder))
         desk.tally.passages += len(batch)
         if len(batch) == BATCH:
             desk.within()
+    if left_out:
+        desk.tally.left_out.append((name, len(left_out)))
     return True
 
 
@@ -187,6 +212,14 @@ def _sentences(piece: Piece) -> list[str]:
     found = (" ".join(each.split()) for each in sentences(piece.text))
     long = [each for each in found if len(each) >= _SHORTEST][:_MOST_SENTENCES]
     return [f"{heading}: {each}" if heading else each for each in long]
+
+
+def _kept(pieces: Iterable[Piece], left_out: list[Piece]) -> Iterator[Piece]:
+    for piece in pieces:
+        if is_left_out(piece):
+            left_out.append(piece)
+        else:
+            yield piece
 
 
 def _to_encode(title: str, piece: Piece) -> str:

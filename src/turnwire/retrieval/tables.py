@@ -318,6 +318,13 @@ class Writer:
             self._connection.execute(f"DELETE FROM {table}")
         self._connection.execute("DELETE FROM facts WHERE name IN ('encoder', 'dims')")
 
+    def scrub(self) -> None:
+        """Leave none of the words of what was removed in the word index.
+
+        FTS5 forgets a removed row's words only when it merges their segment.
+        """
+        self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+
     def seal(self, encoder: Encoder) -> None:
         """Raise the generation where anything changed, and note which encoder made it."""
         if not self._changed:

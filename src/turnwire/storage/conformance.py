@@ -26,6 +26,7 @@ from turnwire.events import (
 )
 from turnwire.ids import BEGINNING, ConversationId, PauseId, RunId, Seq, TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, KeyRecord, Opening, Store, TurnRecord
+from turnwire.storage.tail import WINDOW
 from turnwire.work import Message
 
 Check = Callable[[Store], Awaitable[None]]
@@ -229,6 +230,82 @@ async def a_follower_of_a_burst_misses_nothing(store: Store) -> None:
                 await store.append(script.say(*"ab"[: chance.randrange(1, 3)]))
                 await asyncio.sleep(chance.choice((0, 0, 0, 0.001)))
             await store.append(script.complete())
+
+
+async def what_a_guard_takes_back_is_in_no_replay(store: Store) -> None:
+    """The events keep their numbers and lose their words, also for who is behind or comes late."""
+    taken_back = TextReplaced(text="No.", reason="persona_stability", retracts=True)
+    script = await _began(store)
+    await store.append(script.say("I am ", "a "))
+    await asyncio.sleep(0.1)  # time to flush
+    await store.append(script.write(TextReplaced(text="We are", reason="edited")))
+    behind = store.follow(script.turn_id, after=BEGINNING, patience=_PATIENCE)
+    heard = list(await anext(behind))
+    store.show(script.say("surgeons"))
+    await store.append([*script.say("!"), *script.write(taken_back)])
+    late = await store.read(script.turn_id)
+    live = [*heard, *(each for each in await anext(behind))]
+    await store.append([*script.say(" Sorry."), *script.complete("No. Sorry.")])
+
+    for found in (late, await store.read(script.turn_id), await _heard(store, script)):
+        assert [each.seq for each in found] == list(range(1, len(found) + 1))
+        assert not _words(found[: _taken_back_at(script) - 1]), _words(found)
+        assert found[_taken_back_at(script) - 1].event == taken_back
+    assert _words(await store.read(script.turn_id))[-1] == " Sorry."
+    assert "surgeons" not in _words(live), "a follower that was behind heard what was taken back"
+    record = await store.turn(script.turn_id)
+    assert record is not None
+    assert record.content == "No. Sorry."
+
+
+async def a_follower_far_behind_does_not_hear_what_was_taken_back(store: Store) -> None:
+    """Who reads an old part of a long turn from the store gets no words read before."""
+    script = await _began(store)
+    for _ in range(200):
+        await store.append(script.say(*["surgeon "] * 50))
+    await asyncio.sleep(0.2)
+    await store.append(script.say("surgeon"))
+    await asyncio.sleep(0.2)  # time to flush, so that memory is trimmed
+    following = store.follow(script.turn_id, after=BEGINNING, patience=_PATIENCE)
+    await anext(following)
+    await store.append(script.write(TextReplaced(text="No.", reason="pii", retracts=True)))
+    await store.append(script.complete("No."))
+    heard = [each async for batch in following for each in batch]
+
+    assert len(heard) > WINDOW
+    assert _words(heard) == ["No."]
+
+
+async def what_a_guard_takes_back_as_it_ends_is_gone(store: Store) -> None:
+    """The same where the ending comes with it, and where the turn fails afterwards."""
+    taken_back = TextReplaced(text="No.", reason="pii", retracts=True)
+    ended, failed = await _began(store), await _began(store)
+    for script in (ended, failed):
+        await store.append(script.say("surgeons"))
+    await store.append([*ended.write(taken_back), *ended.complete("No.")])
+    await store.append(failed.write(taken_back))
+    await store.append(failed.fail())
+
+    for script in (ended, failed):
+        assert _words(await store.read(script.turn_id)) == ["No."]
+        assert _words(await _heard(store, script)) == ["No."]
+    record = await store.turn(failed.turn_id)
+    assert record is not None
+    assert record.content == "No."
+
+
+def _taken_back_at(script: Script) -> int:
+    """Return the number of the event by which a guard took words back."""
+    return next(
+        each.seq
+        for each in script.log
+        if isinstance(each.event, TextReplaced) and each.event.retracts
+    )
+
+
+def _words(envelopes: Sequence[Envelope]) -> list[str]:
+    said = [each.event for each in envelopes if isinstance(each.event, TextDelta | TextReplaced)]
+    return [each.text for each in said if each.text]
 
 
 async def patience_yields_an_empty_batch(store: Store) -> None:
@@ -660,6 +737,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     text_is_kept_as_it_was,
     live_and_replay_are_the_same,
     a_follower_of_a_burst_misses_nothing,
+    what_a_guard_takes_back_is_in_no_replay,
+    a_follower_far_behind_does_not_hear_what_was_taken_back,
+    what_a_guard_takes_back_as_it_ends_is_gone,
     patience_yields_an_empty_batch,
     a_run_bounds_what_is_followed,
     a_paused_turn_is_followed_to_its_pause,

@@ -17,7 +17,7 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnRecord,
 )
-from turnwire.storage.projection import changes, ends_run, opened
+from turnwire.storage.projection import changes, ends_run, opened, retracted, without_words
 from turnwire.storage.tail import Tails
 
 
@@ -259,6 +259,9 @@ class MemoryStore:
             return
         log = self._log.setdefault(turn_id, [])
         log.extend(envelopes)
+        taken_back = retracted(envelopes)
+        if taken_back:
+            log[:] = without_words(log, taken_back)
         if row:
             turn = replace(turn, **cast("dict[str, Any]", changes(envelopes, lambda: log)))
             self._turns[turn_id] = turn

@@ -6,7 +6,7 @@ is owed, and is stored as soon as that is possible.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -16,7 +16,7 @@ from turnwire.errors import StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import TurnId
 from turnwire.storage import statements
-from turnwire.storage.projection import ends_run
+from turnwire.storage.projection import ends_run, retracted
 from turnwire.storage.tail import Tails
 from turnwire.storage.writer import Writer
 
@@ -28,10 +28,14 @@ UNFLUSHED: Final = 20_000
 
 
 class PackedLog:
-    """Appends through one writer, and shows through the tails."""
+    """Appends through one writer, and shows through the tails.
 
-    def __init__(self, writer: Writer, tails: Tails) -> None:
+    ``scrub`` is called when words that a guard took back have left the rows.
+    """
+
+    def __init__(self, writer: Writer, tails: Tails, *, scrub: Callable[[], None]) -> None:
         self._writer = writer
+        self._scrub = scrub
         self._tails = tails
         self._waiting: dict[TurnId, list[Envelope]] = {}
         self._unflushed = 0
@@ -65,7 +69,8 @@ class PackedLog:
         if turn_id in self._broken:
             raise StorageUnavailable("Events of this turn could not be stored.")
         self.show(envelopes)
-        if self._unflushed > UNFLUSHED:
+        # What a guard took back waits for nobody: it is in the file until this is stored.
+        if self._unflushed > UNFLUSHED or retracted(envelopes):
             self._flush_now()
             with suppress(StorageUnavailable):  # these were shown; the next ones are refused
                 await self._writer.run(lambda db: None)
@@ -108,6 +113,7 @@ class PackedLog:
             if error is None:
                 self._tails.extend(envelopes)
                 self._tails.settle(turn_id, envelopes[-1].seq)
+                self._scrub_after((waiting, envelopes))
                 told.set_result(None)
             else:
                 self._owe(waiting)
@@ -123,7 +129,9 @@ class PackedLog:
         return waiting
 
     def _flush_now(self) -> None:
-        self._flush = None
+        if self._flush is not None:
+            self._flush.cancel()
+            self._flush = None
         waiting, self._waiting, self._unflushed = self._waiting, {}, 0
         if not waiting:
             return
@@ -135,6 +143,8 @@ class PackedLog:
                     self._owe(batch)
                 elif turn_id not in self._broken:
                     self._tails.settle(turn_id, batch[-1].seq)
+            if error is None:
+                self._scrub_after(waiting.values())
 
         self._writer.submit(lambda db: statements.keep(db, list(waiting.values())), done)
 
@@ -160,8 +170,13 @@ class PackedLog:
             for batch in owed:
                 self._broken.discard(batch[0].turn_id)
                 self._tails.settle(batch[0].turn_id, batch[-1].seq)
+            self._scrub_after(owed)
 
         self._writer.submit(lambda db: _store_owed(db, owed), done)
+
+    def _scrub_after(self, stored: Iterable[Sequence[Envelope]]) -> None:
+        if any(retracted(each) for each in stored):
+            self._scrub()
 
 
 def _store_owed(db: Connection, owed: Sequence[Sequence[Envelope]]) -> None:
@@ -169,4 +184,4 @@ def _store_owed(db: Connection, owed: Sequence[Sequence[Envelope]]) -> None:
         if ends_run(batch):
             statements.settle(db, batch)
         else:
-            statements.keep(db, (batch,))
+            statements.keep_late(db, batch)

@@ -19,6 +19,27 @@ def ends_run(envelopes: Sequence[Envelope]) -> bool:
     return bool(envelopes) and isinstance(envelopes[-1].event, RUN_ENDINGS)
 
 
+def retracted(envelopes: Iterable[Envelope]) -> int:
+    """Return the number of the last event here by which a guard took words back; 0 for none."""
+    last = 0
+    for each in envelopes:
+        if type(each.event) is TextReplaced and each.event.retracts:
+            last = each.seq
+    return last
+
+
+def without_words(envelopes: Sequence[Envelope], before: int) -> list[Envelope]:
+    """Return envelopes of one turn; those before the number ``before`` say nothing any more."""
+    return [_silent(each) if each.seq < before else each for each in envelopes]
+
+
+def _silent(envelope: Envelope) -> Envelope:
+    event = envelope.event
+    if isinstance(event, TextDelta | TextReplaced) and event.text:
+        return envelope._replace(event=event.model_copy(update={"text": ""}))
+    return envelope
+
+
 def said(envelopes: Iterable[Envelope]) -> str:
     """Return the answer as it stands after these envelopes of one turn."""
     parts: list[str] = []

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -60,7 +61,9 @@ class SqliteStore:
             self._engine.dispose()
             raise
         self._writer = Writer(self._engine)
-        self._log = PackedLog(self._writer, self._tails)
+        self._log = PackedLog(self._writer, self._tails, scrub=self._scrub)
+        # A process that was killed may have left in it what is in no row any more.
+        await asyncio.get_running_loop().run_in_executor(self._readers, self._empty_wal)
 
     async def close(self) -> None:
         """Write what waits and close the file."""
@@ -198,13 +201,19 @@ class SqliteStore:
         query = select(SECRETS.c.kind).where(*known, SECRETS.c.expires_ms > now)
         return await self._query(lambda db: db.execute(query).first() is not None)
 
+    def _scrub(self) -> None:
+        with suppress(RuntimeError):  # closing, which empties the write-ahead log as well
+            self._readers.submit(self._empty_wal)
+
     def _empty_wal(self) -> None:
         """Leave no copy of what was erased in the write-ahead log."""
         with closing(self._engine.raw_connection()) as connection:
             for _ in range(_TRUNCATE_ATTEMPTS):
-                busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                if not busy:
-                    return
+                with suppress(sqlite3.OperationalError):  # another process holds the file
+                    cursor = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    busy, *_ = cursor.fetchone()
+                    if not busy:
+                        return
         _LOG.warning("the write-ahead log is in use and keeps what was erased for a while")
 
     async def _stored(self, turn_id: TurnId, after: Seq) -> list[Envelope]:

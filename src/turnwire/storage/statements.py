@@ -33,7 +33,7 @@ from turnwire.storage.base import (
     TurnRecord,
 )
 from turnwire.storage.prepared import Prepared
-from turnwire.storage.projection import changes, opened
+from turnwire.storage.projection import changes, opened, retracted, without_words
 from turnwire.storage.rows import (
     conversation_record,
     new_turn_values,
@@ -89,7 +89,11 @@ def read(db: Connection, turn_id: TurnId, after: Seq) -> list[Envelope]:
 
 
 def keep(db: Connection, batches: Sequence[Sequence[Envelope]]) -> None:
-    """Store envelopes; each batch belongs to one turn and becomes one row."""
+    """Store envelopes; each batch belongs to one turn and becomes one row.
+
+    Where a guard took words back, they leave the turn's rows in the same transaction.
+    """
+    batches = [_without_retracted(db, each) for each in batches]
     rows = [
         {
             "turn_id": batch[0].turn_id,
@@ -100,6 +104,25 @@ def keep(db: Connection, batches: Sequence[Sequence[Envelope]]) -> None:
         for batch in batches
     ]
     _KEEP.run_each(db, rows)
+
+
+def keep_late(db: Connection, batch: Sequence[Envelope]) -> None:
+    """Store envelopes of one turn after some that follow them, as far as those let them."""
+    turn_id, last = batch[0].turn_id, batch[-1].seq
+    keep(db, (without_words(batch, retracted(read(db, turn_id, last))),))
+
+
+def _without_retracted(db: Connection, batch: Sequence[Envelope]) -> Sequence[Envelope]:
+    taken_back = retracted(batch)
+    if not taken_back:
+        return batch
+    turn_id = batch[0].turn_id
+    mine = and_(EVENTS.c.turn_id == turn_id, EVENTS.c.first_seq < taken_back)
+    for first, packed in db.execute(select(EVENTS.c.first_seq, EVENTS.c.packed).where(mine)).all():
+        silent = pack(without_words(list(unpack(turn_id, packed)), taken_back))
+        row = and_(EVENTS.c.turn_id == turn_id, EVENTS.c.first_seq == first)
+        db.execute(update(EVENTS).where(row).values(packed=silent))
+    return without_words(batch, taken_back)
 
 
 def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:

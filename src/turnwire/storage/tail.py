@@ -6,7 +6,7 @@ from typing import Final
 
 from turnwire.events import Envelope
 from turnwire.ids import RunId, Seq, TurnId
-from turnwire.storage.projection import ends_run
+from turnwire.storage.projection import ends_run, retracted, without_words
 
 Read = Callable[[TurnId, Seq], Awaitable[list[Envelope]]]
 
@@ -23,7 +23,7 @@ class Tail:
     A follower owns a number, not a queue: one that stops reading costs nothing.
     """
 
-    __slots__ = ("ended", "envelopes", "first", "run_id", "waiters")
+    __slots__ = ("ended", "envelopes", "first", "retracted", "run_id", "waiters")
 
     def __init__(self, run_id: RunId, first: int) -> None:
         self.run_id = run_id
@@ -31,6 +31,8 @@ class Tail:
         self.envelopes: list[Envelope] = []
         self.waiters: list[asyncio.Future[None]] = []
         self.ended = False
+        self.retracted = 0
+        """The event by which a guard took back what was said before it; 0 for none."""
 
     @property
     def last(self) -> int:
@@ -40,6 +42,10 @@ class Tail:
     def extend(self, envelopes: Sequence[Envelope]) -> None:
         """Add envelopes and wake who waits."""
         self.envelopes.extend(envelopes)
+        taken_back = retracted(envelopes)
+        if taken_back:
+            self.retracted = taken_back
+            self.envelopes = without_words(self.envelopes, taken_back)
         self.ended = self.ended or ends_run(envelopes)
         if self.waiters:
             waiters, self.waiters = self.waiters, []
@@ -123,12 +129,21 @@ class Tails:
             async for batch in live:
                 if batch:
                     cursor = batch[-1].seq
-                yield batch
+                yield self._as_it_stands(turn_id, tail, batch)
                 if run_id is not None and _ends(batch, run_id):
                     return
             # Without progress from the store it was erased: nothing of what memory dropped is left.
             if self._is_over(turn_id, tail, cursor) or (not kept and cursor == before):
                 return
+
+    def _as_it_stands(
+        self, turn_id: TurnId, tail: Tail | None, batch: Sequence[Envelope]
+    ) -> Sequence[Envelope]:
+        """Return a batch without what a guard took back after the batch was read."""
+        for each in (tail, self._tails.get(turn_id)):
+            if each is not None and batch and batch[0].seq < each.retracted:
+                batch = without_words(batch, each.retracted)
+        return batch
 
     def _is_over(self, turn_id: TurnId, tail: Tail | None, cursor: int) -> bool:
         """Whether ``cursor`` is at the end of what was followed and nothing newer runs."""

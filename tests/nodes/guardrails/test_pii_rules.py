@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from turnwire.nodes.guardrails.pii_rules import PiiRules
-from turnwire.nodes.guardrails.policy import shipped_policy
+from turnwire.nodes.guardrails.pii_rules import PiiRules, Sink
+from turnwire.nodes.guardrails.policy import shipped_policies, shipped_policy
 
 TEXT = "ada@example.test, 4111 1111 1111 1111, 8.8.8.8"
 
@@ -13,12 +13,18 @@ def rules(**given: object) -> PiiRules:
     return PiiRules.model_validate(given)
 
 
-def test_by_default_everything_is_redacted():
+def test_by_default_models_answers_and_logs_are_redacted():
     usual = rules()
 
     assert set(usual.masking("model").actions.values()) == {"redact"}
     assert set(usual.masking("answer").actions.values()) == {"redact"}
     assert usual.log_text(TEXT) == "[EMAIL], [CARD], 8.8.8.8"
+
+
+@pytest.mark.parametrize("sink", ["tools", "index", "memory"])
+def test_tools_index_and_memory_get_the_words_as_they_are_where_nothing_is_said(sink: Sink):
+    for each in (rules(), *(shipped_policy(name).pii for name in shipped_policies())):
+        assert each.masking(sink).kinds == ()
 
 
 def test_the_older_action_is_what_is_done_about_a_message():
@@ -49,7 +55,6 @@ def test_of_a_log_line_that_is_blocked_only_the_kind_stays():
     [
         ({"action": "block", "sinks": {"model": "none"}}, "say different things"),
         ({"sinks": {"printer": "none"}}, "printer"),
-        ({"sinks": {"index": "redact"}}, "index"),
         ({"sinks": {"log": "hide"}}, "sinks.log"),
         ({"entities": {"CARD": {"log": "hide"}}}, "entities.CARD.log"),
         ({"entities": {"SHOE_SIZE": {"log": "none"}}}, "SHOE_SIZE"),

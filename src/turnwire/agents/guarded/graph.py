@@ -19,6 +19,7 @@ from turnwire.agents.guarded.guards import (
     needs_review,
     route,
 )
+from turnwire.agents.guarded.memory import remembering
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.screening import screened
 from turnwire.agents.guarded.state import GuardedState
@@ -78,6 +79,7 @@ def manifest(parts: GuardedParts) -> Manifest:
         answer_node=NAME,
         speaks=True,
         kinds=kinds,
+        remember=remembering(parts),
         flags=TopologyFlags(
             rag=parts.retriever is not None, hitl=parts.hitl, judge=parts.judge is not None
         ),

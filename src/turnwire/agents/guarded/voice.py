@@ -137,7 +137,7 @@ class Voice:
 
     def _replace(self, text: str, trip: Trip) -> None:
         if self._spoke:
-            self._said.emit(TextReplaced(text=text, reason=trip.check))
+            self._said.emit(TextReplaced(text=text, reason=trip.check, retracts=True))
         else:
             self._said.say(text)
 

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from stdnum import iban
 from stdnum.es import dni, nie
+from stdnum.mx import curp
 from stdnum.us import ssn
 
 Places: TypeAlias = Iterator[tuple[int, int]]
@@ -79,17 +80,31 @@ def _is_iban(number: str) -> bool:
 _NATIONAL_ID: Final = re.compile(
     r"(?<!\w)(?:[0-9]{8}|[0-9]{2}\.[0-9]{3}\.[0-9]{3}|[XYZxyz][ \-]?[0-9]{7})[ \-]?[A-Za-z](?!\w)"
 )
+_CURP: Final = re.compile(r"(?<!\w)[A-Za-z]{4}[0-9]{6}[A-Za-z]{6}[0-9A-Za-z][0-9](?!\w)")
+# HMRC, National Insurance Manual NIM39110: which letters begin and end a number.
+_NINO: Final = re.compile(
+    r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
+    r"([ \-]?)[0-9]{2}\1[0-9]{2}\1[0-9]{2}\1[A-D](?!\w)",
+    re.IGNORECASE,
+)
 _SSN: Final = re.compile(r"(?<![\w\-])[0-9]{3}([ \-])[0-9]{2}\1[0-9]{4}(?![\w\-])")
 _IP: Final = re.compile(r"(?<![\w.:])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f:]{6,39})(?![\w:])")
 _MARKS: Final = re.compile(r"[ .\-]")
 
 
 def national_ids(text: str, start: int = 0) -> Places:
-    """Yield Spanish DNI and NIE numbers whose letter is right."""
+    """Yield DNI and NIE (Spain) and CURP (Mexico) that check, and numbers of the form of a NINO.
+
+    A British National Insurance number has no check digit.
+    """
     for match in _NATIONAL_ID.finditer(text, start):
         compact = _MARKS.sub("", match[0]).upper()
         if dni.is_valid(compact) or nie.is_valid(compact):
             yield match.span()
+    for match in _CURP.finditer(text, start):
+        if curp.is_valid(match[0]):
+            yield match.span()
+    yield from (match.span() for match in _NINO.finditer(text, start))
 
 
 def social_security_numbers(text: str, start: int = 0) -> Places:
@@ -111,7 +126,7 @@ def addresses(text: str, start: int = 0) -> Places:
 
 
 # Backwards, what may still become a find. A mail address: its name, or a part of its domain
-# with the name before it. An IP address. A national number, also one whose letter comes first.
+# with the name before it. An IP address. A national number, also one whose letters come first.
 _UNFINISHED: Final = tuple(
     re.compile(each)
     for each in (
@@ -119,6 +134,7 @@ _UNFINISHED: Final = tuple(
         r"[0-9A-Fa-f:.]{0,40}",
         r"[A-Za-z]?[ \-]?[0-9.]{1,10}(?:[ \-]?[XYZxyz])?",
         r"[ \-]?[XYZxyz](?!\w)",
+        r"(?i:[A-D]?[ \-]?(?:[0-9][ \-]?){0,6}[A-CEGHJ-NPR-TW-Z][A-CEGHJ-PR-TW-Z])(?!\w)",
     )
 )
 _UNFINISHED_CHARACTERS: Final = 324

@@ -12,7 +12,7 @@ from phonenumbers import (
     ndd_prefix_for_region,
     parse,
 )
-from stdnum import luhn
+from stdnum import isbn, luhn
 
 _RUN: Final = re.compile(
     r"(?<![\w@])[0-9]+(?:(?:[ .\-/]| [\-/] |  |\)[ \-]?| ?\()[0-9]+)*(?!\w)", re.ASCII
@@ -67,6 +67,9 @@ def phones(text: str, regions: tuple[str, ...], start: int = 0) -> Iterator[tupl
             yield _opening(text, each), each.end
 
 
+_BOOKLAND: Final = ("978-", "979-", "978 ", "979 ")
+"""What an ISBN of 13 digits begins with; the rest has the length of a phone number."""
+
 # Backwards: up to 19 digits, what stands between them and behind, and what opens a number.
 _UNFINISHED: Final = re.compile(
     r"(?:[ .\-/()]{0,3}(?:[0-9][ .\-/()]{0,3}){1,19})?[+(]{0,2}", re.ASCII
@@ -113,6 +116,9 @@ def _is_abroad(text: str, written: Written) -> bool:
 
 def _is_national_form(text: str, written: Written) -> bool:
     if len(written.digits) not in _NATIONAL_DIGITS or len(written.digits) < 2 * written.groups:
+        return False
+    before = text[max(0, written.start - 4) : written.start]
+    if before in _BOOKLAND and isbn.is_valid(before[:3] + written.digits):
         return False
     return _DATE.match(text, written.start) is None
 

@@ -105,22 +105,25 @@ def redact(
     kinds: Collection[PiiKind] = DEFAULT_KINDS,
     regions: Sequence[str] = DEFAULT_REGIONS,
     names: Callable[[str], Iterable[Span]] | None = None,
+    share: tuple[int, int] = (0, 1),
 ) -> Redaction:
     """Return ``text`` with a numbered placeholder for each find.
 
     Pass the ``mapping`` of earlier messages on: the same value keeps its placeholder. A
-    placeholder that the text already has, as written by somebody, is never given out.
+    placeholder that the text already has, as written by somebody, is never given out. Texts that
+    are redacted beside each other under one mapping take different numbers where each has a
+    ``share`` of its own: which of how many it is, from 0.
     """
     known = dict(mapping or {})
     given = {original: placeholder for placeholder, original in known.items()}
     spans = find(text, kinds=kinds, regions=regions, names=names)
-    taken = known.keys() | set(_PLACEHOLDER.findall(text))
+    taken = known.keys() | set(PLACEHOLDER.findall(text))
     parts: list[str] = []
     last = 0
     for span in spans:
         original = text[span.start : span.end]
         if original not in given:
-            given[original] = _fresh(span.kind, taken)
+            given[original] = _fresh(span.kind, taken, share)
             known[given[original]] = original
             taken.add(given[original])
         parts += (text[last : span.start], given[original])
@@ -134,13 +137,15 @@ def placeholder_kind(placeholder: str) -> PiiKind:
     return cast("PiiKind", placeholder[1 : placeholder.rindex("_")])
 
 
-_PLACEHOLDER: Final = re.compile(r"\[[A-Z_]{2,16}_[0-9]{1,9}\]")
+PLACEHOLDER: Final = re.compile(r"\[[A-Z_]{2,16}_[0-9]{1,9}\]")
 
 
-def _fresh(kind: PiiKind, taken: Collection[str]) -> str:
-    number = sum(each.startswith(f"[{kind}_") for each in taken) + 1
+def _fresh(kind: PiiKind, taken: Collection[str], share: tuple[int, int]) -> str:
+    which, of = share
+    count = sum(each.startswith(f"[{kind}_") for each in taken)
+    number = count // of * of + which + 1
     while f"[{kind}_{number}]" in taken:
-        number += 1
+        number += of
     return f"[{kind}_{number}]"
 
 

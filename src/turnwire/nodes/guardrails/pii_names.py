@@ -1,7 +1,8 @@
-"""Names of people and places in a text, found by a language model: the extra ``turnwire[pii]``.
+"""Names of people and places in a text: the extra ``turnwire[pii]``.
 
-Presidio's recogniser over a small spaCy model. It takes 20 to 60 ms for a sentence, so it is only
-asked where a policy wants ``PERSON`` or ``ADDRESS``.
+Presidio's recogniser over a small spaCy model, and rules. The model takes 20 to 60 ms for a
+sentence, so it is only asked where a policy wants ``PERSON`` or ``ADDRESS``. No Spanish model has a
+free licence: where none is installed, Spanish names are found by the rules alone.
 """
 
 import re
@@ -12,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from turnwire.nodes.guardrails.pii import PiiKind, Span
+from turnwire.nodes.guardrails.pii_name_rules import names_by_rule
 
 FindNames: TypeAlias = Callable[[str], Iterable[Span]]
 """Returns where the names in a text stand, in order; the finds may overlap others."""
@@ -21,6 +23,8 @@ _MODELS: Final[Mapping[str, Sequence[str]]] = {
     "es": ("es_core_news_lg", "es_core_news_md", "es_core_news_sm"),
 }
 """spaCy's models by language, the best first; the first that is installed is used."""
+_BY_RULES: Final = frozenset({"es"})
+"""Languages that do without a model."""
 _ENTITIES: Final[Mapping[str, PiiKind]] = {"PERSON": "PERSON", "LOCATION": "ADDRESS"}
 # 12 Baker Street, Calle Mayor 5: the number of a house belongs to its street.
 _HOUSE_BEFORE: Final = re.compile(r"[0-9]{1,5}[A-Za-z]?,? \Z")
@@ -37,7 +41,8 @@ def missing(locales: Collection[str]) -> str | None:
     """Return what to install before names can be found in texts of these languages, or none."""
     if not find_spec("presidio_analyzer") or not find_spec("spacy"):
         return "install the extra with `pip install 'turnwire[pii]'`"
-    lacking = sorted({each.split("-")[0] for each in locales if _model(each) is None})
+    languages = {each.split("-")[0] for each in locales if _model(each) is None}
+    lacking = sorted(languages - _BY_RULES)
     if not lacking:
         return None
     wanted = [_MODELS[each][-1] for each in lacking if each in _MODELS]
@@ -47,11 +52,17 @@ def missing(locales: Collection[str]) -> str | None:
 
 
 def names_finder(locale: str, kinds: Collection[PiiKind]) -> FindNames:
-    """Return a function that finds names in texts of one language; the model is loaded once."""
+    """Return a function that finds names in texts of one language; the model is loaded once.
+
+    Of a language without a model, what the rules find.
+    """
     language = locale.split("-")[0]
     wanted = [entity for entity, kind in _ENTITIES.items() if kind in kinds]
 
     def find_names(text: str) -> Iterator[Span]:
+        yield from names_by_rule(text, kinds)
+        if _model(language) is None:
+            return
         engine, recognizer = _engine(language)
         artifacts = engine.process_text(text, language)
         found = cast("list[_Found]", recognizer.analyze(text, wanted, artifacts))

@@ -1,7 +1,7 @@
 """What a policy does about personal data: by kind, and by where a text goes."""
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -10,8 +10,15 @@ from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
 from turnwire.nodes.guardrails.redactor import Action, Masking, mask
 from turnwire.nodes.guardrails.rules import Strict
 
-Sink: TypeAlias = Literal["model", "answer", "log"]
-"""``model``: what a model reads. ``answer``: what it adds of its own. ``log``: what spans keep."""
+Sink: TypeAlias = Literal["model", "answer", "log", "tools", "index", "memory"]
+"""Where a text goes.
+
+``model``: what a model reads. ``answer``: what it adds of its own. ``log``: what spans and previews
+of tool calls keep. ``tools``: what tools are called with. ``index``: documents that are searched.
+``memory``: what a conversation keeps of a turn for the later ones.
+"""
+NAMING_SINKS: Final[tuple[Sink, ...]] = ("model", "answer", "tools", "index", "memory")
+"""Where names are looked for; a span is written in the middle of a turn, which cannot wait."""
 
 
 class Sinks(Strict):
@@ -21,6 +28,9 @@ class Sinks(Strict):
     """None: what ``action`` says."""
     answer: Action = "redact"
     log: Action = "redact"
+    tools: Action = "none"
+    index: Action = "none"
+    memory: Action = "none"
 
 
 class PiiRules(Strict):
@@ -28,7 +38,8 @@ class PiiRules(Strict):
 
     A value that the member wrote, or that stands in the evidence, may always be said in the
     answer: it is nobody's secret there. ``block`` refuses the text: the member's message, the
-    answer from there on, the text in a span.
+    answer from there on, the text in a span, the call of a tool, the
+    passage, the remembered message.
     """
 
     action: Literal["redact", "block"] = "redact"
@@ -48,7 +59,7 @@ class PiiRules(Strict):
             raise ValueError("names in an answer can be redacted, not blocked")
         return self
 
-    def names(self, sink: Literal["model", "answer"], locale: str) -> FindNames | None:
+    def names(self, sink: Sink, locale: str) -> FindNames | None:
         """Return what finds names in texts that go there, or none where nobody looks for them."""
         kinds = NAME_KINDS.intersection(self.masking(sink).kinds)
         return names_finder(locale, kinds) if kinds else None

@@ -18,7 +18,7 @@ from turnwire.nodes.guardrails.excuses import ExcuseReader, Excuses
 from turnwire.nodes.guardrails.marks import Malformed, Marked
 from turnwire.nodes.guardrails.pii import NAME_KINDS
 from turnwire.nodes.guardrails.pii_names import missing
-from turnwire.nodes.guardrails.pii_rules import PiiRules
+from turnwire.nodes.guardrails.pii_rules import NAMING_SINKS, PiiRules
 from turnwire.nodes.guardrails.rules import (
     EscalationRule,
     Identifier,
@@ -65,7 +65,7 @@ class Policy(Strict):
     stream_policy: StreamPolicy = "hold"
     """``hold``: a sentence of the answer leaves after its check. ``flag``: words leave as they are
     written, and what is odd is noted at the end. ``retract``: the same, but what trips a check is
-    taken back; it was seen, and it stays in the turn's events."""
+    taken back: who listened has seen it, and no log and no replay has it any more."""
     lists: Mapping[str, tuple[Phrase, ...]] = {}
     """Phrases that several rules share by YAML anchors."""
     spelling: Spelling = Spelling()
@@ -105,11 +105,15 @@ class Policy(Strict):
         return self
 
     def _can_find_names(self) -> None:
-        wanted = NAME_KINDS.intersection(self.pii.masking("model").kinds)
+        wanted = {
+            kind
+            for sink in NAMING_SINKS
+            for kind in NAME_KINDS.intersection(self.pii.masking(sink).kinds)
+        }
         answered = NAME_KINDS.intersection(self.pii.masking("answer").kinds)
-        lacking = missing(self.texts) if wanted or answered else None
+        lacking = missing(self.texts) if wanted else None
         if lacking:
-            raise ValueError(f"pii asks for {', '.join(sorted(wanted | answered))}: {lacking}")
+            raise ValueError(f"pii asks for {', '.join(sorted(wanted))}: {lacking}")
         if answered and self.stream_policy != "hold":
             raise ValueError("names in an answer take whole sentences; set stream_policy to hold")
 
