@@ -17,6 +17,7 @@ from turnwire.telemetry.logs import where
 
 _LOG: Final = logging.getLogger("turnwire.server")
 _STATE: Final = "api_key"
+_GONE: Final = "This API key is not valid."
 _NOTED_MS: Final = 60_000
 """How often the use of one key is written at the most."""
 
@@ -41,11 +42,19 @@ class KeyWatch:
         self._now = now
         self._seconds = seconds
         self._held: dict[asyncio.Timeout, HeldKey] = {}
+        self._gone: set[HeldKey] = set()
+        """Keys whose streams were ended: one that was just looked up is not believed any more."""
         self._used: dict[str, int] = {}
         self._noted: dict[str, int] = {}
 
     def let_in(self, request: Request, key: HeldKey) -> None:
-        """Note that the key was used, and that this request hangs on it."""
+        """Note that the key was used, and that this request hangs on it.
+
+        Raises:
+            InvalidApiKey: the watch has seen the key go.
+        """
+        if key in self._gone:
+            raise InvalidApiKey(_GONE)
         self._used[key.key_id] = self._now()
         setattr(request.state, _STATE, key)
 
@@ -71,7 +80,7 @@ class KeyWatch:
                     self._held.pop(ending, None)
         except TimeoutError:
             if ending.expired():
-                raise InvalidApiKey("This API key is not valid any more.") from None
+                raise InvalidApiKey(_GONE) from None
             raise
 
     @asynccontextmanager
@@ -108,6 +117,7 @@ class KeyWatch:
         for ending, key in list(self._held.items()):
             if not opens(key.secret_hash, known.get(key.key_id), now=now):
                 del self._held[ending]
+                self._gone.add(key)
                 ending.reschedule(at_once)
 
     async def _note_uses(self, every_ms: int) -> None:
