@@ -64,9 +64,14 @@ def prepare(engine: Engine, path: Path) -> None:
         )
 
 
+def is_outdated(version: str) -> bool:
+    """Whether tables of this version would be brought up to date by opening them."""
+    return version.isdecimal() and int(version) in UPGRADES
+
+
 def _upgraded(db: Connection, version: str) -> str:
     """Bring the tables as far as there are steps, all or none; return their version then."""
-    while version.isdecimal() and int(version) in UPGRADES:
+    while is_outdated(version):
         for each in UPGRADES[int(version)]:
             db.exec_driver_sql(each)
         version = str(int(version) + 1)
