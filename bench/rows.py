@@ -98,7 +98,18 @@ def _uvicorn(peer: str, port: int, *more: str) -> tuple[str, ...]:
 def _turnwire(agent: str, port: int, data: Path, store: Mapping[str, str]) -> Plan:
     cli = (sys.executable, "-m", "turnwire")
     where = ("--data-dir", str(data))
-    create = (*cli, "keys", "create", "--name", "bench", "--scope", "chat", *where)
+    create = (
+        *cli,
+        "keys",
+        "create",
+        "--name",
+        "bench",
+        "--scope",
+        "chat",
+        "--limit",
+        "1000000",
+        *where,
+    )
     made = subprocess.run(
         create, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )

@@ -98,3 +98,54 @@ def test_a_key_that_was_written_into_the_file_is_not_repeated():
     with pytest.raises(SetupError) as refused:
         of_file(ANSWER + 'api_key = "sk-in-the-file"\n')
     assert "sk-in-the-file" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://app.example.org",
+        "http://localhost:5173",
+        "http://[::1]:8080",
+        "capacitor://localhost",
+    ],
+)
+def test_an_origin_is_written_as_browsers_send_it(origin: str):
+    assert of_file(f'cors_origins = ["{origin}"]').cors_origins == (origin,)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "*",
+        "null",
+        "",
+        "app.example.org",
+        "https://*.example.org",
+        "https://app.example.org/",
+        "https://app.example.org/app",
+        "https://App.example.org",
+        "https://user@app.example.org",
+        "https://a.example.org,https://b.example.org",
+        "https://app.example.org\n",
+    ],
+)
+def test_what_is_no_exact_origin_is_refused_with_an_example(origin: str):
+    with pytest.raises(SetupError, match=r"cors_origins: .*https://app\.example\.org"):
+        read(cors_origins=[origin])
+
+
+def test_proxies_are_addresses_or_networks():
+    proxies = ("127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8")
+    assert read(trusted_proxies=list(proxies)).trusted_proxies == proxies
+
+
+@pytest.mark.parametrize("proxy", ["*", "", "proxy.internal", "10.0.0.1/8", "10.0.0.1:80"])
+def test_what_is_no_address_or_network_is_refused_with_an_example(proxy: str):
+    with pytest.raises(SetupError, match=r"trusted_proxies: .*10\.0\.0\.0/8"):
+        read(trusted_proxies=[proxy])
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1_000_001, "many"])
+def test_a_limit_that_is_none_is_refused(limit: object):
+    with pytest.raises(SetupError, match="key_requests_per_minute"):
+        read(key_requests_per_minute=limit)

@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from turnwire.admission.api_keys import KeyPolicy
+from turnwire.admission.rates import LocalRates
 from turnwire.agents.guarded.graph import build, manifest
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.clock import system_now
@@ -56,6 +57,7 @@ from turnwire.server import (
     agents,
     conversations,
     execution,
+    headers,
     metrics,
     operations,
     page,
@@ -63,6 +65,8 @@ from turnwire.server import (
     reviews,
 )
 from turnwire.server.access import Access, AccessPolicy
+from turnwire.server.headers import HeaderPolicy
+from turnwire.server.key_watch import KeyWatch
 from turnwire.server.stream import StreamPolicy, Streams
 from turnwire.server.turns import TurnPolicy, Turns
 from turnwire.settings import Settings, wanted_traces
@@ -102,6 +106,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         policy=_supervisor_policy(settings),
         observer=_observers(reporter, counted, traces, content),
     )
+    watch = KeyWatch(keys, now=system_now)
     agents_by_slug: dict[str, Agent] = {}
     turn_policy = TurnPolicy(if_busy=settings.if_busy)
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
@@ -120,6 +125,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
+            await stack.enter_async_context(watch.watching())
             saver = await _saver(settings, stack)
             for graph, manifest_ in parts.graphs:
                 agent = GraphAgent(
@@ -146,13 +152,14 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         redirect_slashes=False,
         telemetry=_NOT_FASTAPIS,
     )
-    access = Access(keys, access_policy(settings), now=system_now)
+    access = Access(keys, access_policy(settings), rates=LocalRates(), watch=watch, now=system_now)
     streams = Streams(
         store,
         supervisor,
         StreamPolicy(
             heartbeat_seconds=settings.heartbeat_seconds, pace_seconds=settings.pace_seconds
         ),
+        watch=watch,
     )
     execution.mount(app, access, turns, streams)
     counted.watch(TURNS_RUNNING, lambda: supervisor.running)
@@ -169,6 +176,14 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         page.mount(app, keys, now=system_now)
     messages = settings.environment == "development"
     problems.install(app, messages=messages, erred=counted.erred)
+    headers.install(
+        app,
+        HeaderPolicy(
+            trusted_proxies=settings.trusted_proxies,
+            cors_origins=settings.cors_origins,
+            tls_only=settings.environment == "production",
+        ),
+    )
     return app
 
 
@@ -207,7 +222,11 @@ def access_policy(settings: Settings) -> AccessPolicy:
     """Return who is let in."""
     environment = "live" if settings.environment == "production" else "test"
     return AccessPolicy(
-        keys=KeyPolicy(prefix=settings.key_prefix, environment=environment),
+        keys=KeyPolicy(
+            prefix=settings.key_prefix,
+            environment=environment,
+            per_minute=settings.key_requests_per_minute,
+        ),
         # Behind a proxy, everybody comes from loopback: not in production.
         cookies=settings.on_loopback and settings.environment == "development",
     )

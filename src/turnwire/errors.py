@@ -9,8 +9,10 @@ TurnwireError
         NotFound                    404  not_found
         TurnInProgress              409  turn_in_progress
         AlreadyDecided              409  already_decided
+        RequestTimeout              408  request_timeout
         RequestTooLarge             413  request_too_large
         RequestInvalid              422  validation_error
+        RateLimited                 429  rate_limited
         Overloaded                  503  overloaded
         Draining                    503  draining
     TurnBroken                      the turn failed after it was admitted: `turn.failed`
@@ -99,6 +101,12 @@ class AlreadyDecided(AdmissionRefused):
         self.decision = decision
 
 
+class RequestTimeout(AdmissionRefused):
+    """The body took too long to come."""
+
+    code, status, retryable = "request_timeout", 408, True
+
+
 class RequestTooLarge(AdmissionRefused):
     """The body or the message is over its limit."""
 
@@ -113,6 +121,16 @@ class RequestInvalid(AdmissionRefused):
     def __init__(self, *details: tuple[str, str]) -> None:
         super().__init__("; ".join(f"{path}: {reason}" for path, reason in details))
         self.details = [{"path": path, "reason": reason} for path, reason in details]
+
+
+class RateLimited(AdmissionRefused):
+    """The key has made as many requests as it may in a minute; `Retry-After` says when to go on."""
+
+    code, status, retryable = "rate_limited", 429, True
+
+    def __init__(self, *, retry_after: float) -> None:
+        super().__init__("This API key has made as many requests as it may in a minute.")
+        self.retry_after = retry_after
 
 
 class Overloaded(AdmissionRefused):

@@ -6,11 +6,12 @@ directory; the command line wins over the environment, the environment over the 
 
 import ipaddress
 import os
+import re
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,8 +19,14 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from turnwire.admission.api_keys import MAX_PER_MINUTE
 from turnwire.errors import SetupError
 from turnwire.models.roles import ANSWER, Chain, Link, Role, link_of
+
+_ORIGIN: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.ASCII
+)
+"""RFC 6454, section 6.2, as browsers write it: lower case, no user, no path."""
 
 
 class Settings(BaseSettings):
@@ -98,6 +105,12 @@ class Settings(BaseSettings):
     """Whether spans have prompts, answers and tools' arguments, with private details taken out."""
     key_prefix: str = Field(default="tw", pattern=r"^[a-z]+$")
     """What API keys begin with."""
+    key_requests_per_minute: int = Field(default=6000, gt=0, le=MAX_PER_MINUTE)
+    """Requests in a minute of an API key that was made without a limit of its own."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose scripts may read answers, such as `https://app.example.org`; exact ones."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies whose `X-Forwarded-For` and `-Proto` are believed."""
 
     @property
     def on_loopback(self) -> bool:
@@ -133,6 +146,30 @@ class Settings(BaseSettings):
         if not key:
             raise SetupError(f"{link.spec} needs its key: set the variable {link.api_key_env}")
         return key
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _exact_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for each in origins:
+            if not _ORIGIN.fullmatch(each):
+                raise ValueError(
+                    f"{each!r} is no origin; write it as a browser sends it, such as "
+                    "https://app.example.org or http://localhost:5173, without a path and without *"
+                )
+        return origins
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for each in proxies:
+            try:
+                ipaddress.ip_network(each)
+            except ValueError:
+                raise ValueError(
+                    f"{each!r} is neither an address such as 10.0.0.7 nor a network such as "
+                    "10.0.0.0/8"
+                ) from None
+        return proxies
 
     @model_validator(mode="after")
     def _one_answer_model(self) -> "Settings":

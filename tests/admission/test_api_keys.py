@@ -1,6 +1,7 @@
 import hashlib
 import hmac
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from turnwire.admission.api_keys import (
     PresentedKey,
     digest,
     new_key,
+    opens,
     read_bearer,
     recognise,
 )
@@ -26,7 +28,7 @@ KEY_ID, SECRET = RECORD.key_id, "A" * 43
 def test_a_new_key_is_read_and_recognised():
     presented = read_bearer(f"Bearer {KEY}", TEST)
 
-    principal = recognise(presented, RECORD)
+    principal = recognise(presented, RECORD, now=1)
 
     assert principal == Principal(id=f"key:{RECORD.key_id}", scopes=frozenset({"chat"}))
 
@@ -102,7 +104,7 @@ def test_the_prefix_is_the_deployments():
     key, record = new_key(policy, name="app", scopes=(), now=1)
 
     assert key.startswith("acme_test_")
-    assert recognise(read_bearer(f"Bearer {key}", policy), record).scopes == frozenset()
+    assert recognise(read_bearer(f"Bearer {key}", policy), record, now=1).scopes == frozenset()
 
 
 def record(
@@ -134,7 +136,27 @@ def test_every_key_that_is_not_valid_is_refused_in_the_same_words(known: KeyReco
     presented = PresentedKey("test", KEY_ID, SECRET)
 
     with pytest.raises(InvalidApiKey, match=r"^This API key is not valid\.$"):
-        recognise(presented, known)
+        recognise(presented, known, now=1)
+
+
+ROTATED = replace(record(secret="B" * 43), previous_hash=digest(SECRET), previous_until_ms=1000)
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "taken"),
+    [
+        (ROTATED, 999, True),
+        (ROTATED, 1000, False),
+        (replace(ROTATED, previous_until_ms=None), 1, False),
+        (replace(ROTATED, previous_hash=None), 1, False),
+        (replace(ROTATED, revoked_ms=2), 1, False),
+    ],
+)
+def test_the_secret_before_a_rotation_opens_until_its_millisecond(
+    known: KeyRecord, now: int, taken: bool
+):
+    assert opens(digest(SECRET), known, now=now) is taken
+    assert opens(digest("B" * 43), known, now=now) is (known.revoked_ms is None)
 
 
 def test_an_unknown_key_costs_the_same_comparison_as_a_known_one(monkeypatch: pytest.MonkeyPatch):
@@ -148,9 +170,9 @@ def test_an_unknown_key_costs_the_same_comparison_as_a_known_one(monkeypatch: py
     monkeypatch.setattr(api_keys, "hmac", type("hmac", (), {"compare_digest": watched}))
     for known in watched_pairs:
         with pytest.raises(InvalidApiKey):
-            recognise(PresentedKey("test", KEY_ID, SECRET), known)
+            recognise(PresentedKey("test", KEY_ID, SECRET), known, now=1)
 
-    assert compared == [(64, 64), (64, 64)]
+    assert compared == [(64, 64)] * 4
 
 
 @pytest.mark.parametrize("scope", SCOPES)

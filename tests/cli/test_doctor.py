@@ -86,7 +86,7 @@ def test_a_directory_that_was_served_from_passes(served: Path, free_port: int) -
     status, checks = look(served)
     assert status == 0, checks
     assert checks["turnwire.db"]["found"] == (
-        "tables of version 1; 0 turns running, 0 paused, 0 reviews open"
+        "tables of version 2; 0 turns running, 0 paused, 0 reviews open"
     )
     assert checks["index.db"]["found"] == (
         "docs: 1 documents, 1 passages; use-multilingual-v3, generation 4"
@@ -123,6 +123,20 @@ def test_damage_in_the_middle_is_found(served: Path, name: str) -> None:
     (served / name).write_bytes(whole[:4096] + b"\xff" * 8192 + whole[12288:])
     status, checks = look(served)
     assert (status, checks[name]["status"]) == (1, "broken")
+
+
+def test_tables_of_an_earlier_version_are_fine_and_stay_as_they_are(served: Path) -> None:
+    path = served / "turnwire.db"
+    path.unlink()
+    script = (Path(__file__).parents[1] / "storage" / "tables_1.sql").read_text("utf-8")
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(script)
+    status, checks = look(served)
+    assert status == 0, checks
+    for name in ("turnwire.db", "API keys"):
+        assert "brought up to date" in checks[name]["found"]
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone() == ("1",)
 
 
 def test_tables_of_another_version_are_told_apart(served: Path) -> None:

@@ -73,12 +73,52 @@ def test_a_key_is_revoked_once():
     assert key_id in again.stderr
 
 
+def test_a_rotated_key_is_the_same_one_with_another_secret():
+    old = _create("--limit", "7")
+    key_id = old.split("_")[2]
+    done = _run("keys", "rotate", key_id)
+    assert done.exit_code == 0
+    new = done.stdout.strip()
+    assert (new[: len(new) - 43], new != old) == (old[: len(old) - 43], True)
+    (row,) = _listed()
+    assert (row["id"], row["scopes"], row["per_minute"]) == (key_id, "chat", 7)
+    assert row["previous_secret_until"] is None
+    assert new[-43:] not in _run("keys", "list", "--json").stdout
+
+
+def test_json_tells_a_rotated_key_and_until_when_the_one_before_opens():
+    key_id = _create().split("_")[2]
+    shown = json.loads(_run("keys", "rotate", key_id, "--grace", "60", "--json").stdout)
+    assert shown["key"].startswith(f"tw_test_{key_id}_")
+    assert shown["previous_secret_until"] == _listed()[0]["previous_secret_until"]
+
+
+def test_a_live_key_is_rotated_as_one_from_anywhere(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TURNWIRE_ENVIRONMENT", "production")
+    key_id = _create().split("_")[2]
+    monkeypatch.delenv("TURNWIRE_ENVIRONMENT")
+    assert _run("keys", "rotate", key_id).stdout.startswith(f"tw_live_{key_id}_")
+
+
+def test_a_revoked_or_unknown_key_is_not_rotated():
+    key_id = _create().split("_")[2]
+    _run("keys", "revoke", key_id)
+    for each in (key_id, "0123456789abcdef"):
+        done = _run("keys", "rotate", each)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert each in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("keys", "create", "--scope", "chat"),
         ("keys", "create", "--name", "x"),
+        ("keys", "create", "--name", "x", "--scope", "chat", "--limit", "0"),
+        ("keys", "create", "--name", "x", "--scope", "chat", "--limit", "many"),
         ("keys", "revoke"),
+        ("keys", "rotate"),
+        ("keys", "rotate", "0123456789abcdef", "--grace", "-1"),
         ("keys", "nonsense"),
         ("nonsense",),
     ],
@@ -92,7 +132,15 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(arguments: tuple[str, .
 
 @pytest.mark.parametrize(
     "arguments",
-    [("keys", "create"), ("keys", "list"), ("keys", "revoke"), ("link",), ("serve",), ("ingest",)],
+    [
+        ("keys", "create"),
+        ("keys", "list"),
+        ("keys", "rotate"),
+        ("keys", "revoke"),
+        ("link",),
+        ("serve",),
+        ("ingest",),
+    ],
 )
 def test_every_command_has_help_with_an_example(arguments: tuple[str, ...]):
     done = _run(*arguments, "--help")
@@ -142,11 +190,13 @@ def test_a_link_to_a_server_without_a_page_is_refused_with_the_reason(tmp_path: 
     assert why in str(done.exception)
 
 
-def test_ids_are_listed_whole_at_80_columns():
+def test_ids_and_days_are_listed_whole_at_80_columns():
     done = _run("keys", "create", "--name", "a long name " * 9, "--scope", "chat")
     assert done.exit_code == 0
+    _run("keys", "revoke", done.stdout.split("_")[2])
     lines = _run("keys", "list").stdout.splitlines()
     assert done.stdout.split("_")[2] in lines[1]
+    assert len(re.findall(r"\b20\d\d-\d\d-\d\d\b", lines[1])) == 2
     assert max(map(len, lines)) <= 80
 
 

@@ -186,6 +186,7 @@ class InThread(Server):
                 create(self.settings),
                 http="httptools",
                 access_log=False,
+                proxy_headers=False,
                 log_config=None,
                 timeout_graceful_shutdown=1,
             )

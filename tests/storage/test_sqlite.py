@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,11 @@ from tests.scenarios.turns import PLAIN, completed, words
 from turnwire.engine.supervisor import SupervisorPolicy
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope, TextDelta, TextReplaced, TurnCompleted, TurnFailed
-from turnwire.ids import PauseId, TurnId
-from turnwire.storage import packed_log, statements
+from turnwire.ids import ConversationId, PauseId, TurnId
+from turnwire.storage import packed_log, sqlite_file, statements
 from turnwire.storage.conformance import Script
 from turnwire.storage.sql import SqliteStore
+from turnwire.storage.tables import UPGRADES, VERSION
 from turnwire.work import Work
 
 pytestmark = pytest.mark.anyio
@@ -310,6 +311,64 @@ async def test_a_file_of_another_version_is_refused(tmp_path: Path):
 
     with pytest.raises(SetupError, match="tables 99"):
         await again.open()
+
+
+def columns(path: Path) -> dict[str, set[tuple[str, str]]]:
+    """Return the columns and their types of each table of a file."""
+    with closing(sqlite3.connect(path)) as db:
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {
+            table: {(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({table})")}
+            for (table,) in tables
+        }
+
+
+@pytest.fixture
+def of_version_1(tmp_path: Path) -> Path:
+    """A file as the first version of the tables has it, with a key and a conversation."""
+    path = tmp_path / "turnwire.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript((Path(__file__).parent / "tables_1.sql").read_text("utf-8"))
+    return path
+
+
+async def test_a_file_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has(
+    of_version_1: Path, tmp_path: Path
+):
+    for _ in range(2):
+        store = SqliteStore(of_version_1)
+        await store.open()
+        valid, revoked = sorted(await store.keys(), key=lambda each: each.revoked_ms or 0)
+        assert (valid.key_id, valid.scopes, valid.per_minute) == (
+            "0123456789abcdef",
+            ("chat", "review"),
+            None,
+        )
+        assert revoked.revoked_ms == 1_700_000_000_001
+        (turn,) = await store.turns(ConversationId("conv_old"))
+        assert (turn.content, len(await store.read(turn.turn_id))) == ("Kept.", 2)
+        assert await store.rotate_key(valid.key_id, "0" * 64, previous_until_ms=1)
+        await store.keys_used({valid.key_id: 7})
+        await store.close()
+    fresh = SqliteStore(tmp_path / "fresh" / "turnwire.db")
+    await fresh.open()
+    await fresh.close()
+    assert columns(of_version_1) == columns(tmp_path / "fresh" / "turnwire.db")
+
+
+async def test_an_upgrade_that_fails_changes_nothing(
+    of_version_1: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = columns(of_version_1)
+    broken = {1: (*UPGRADES[1], "ALTER TABLE nonsense ADD COLUMN x INTEGER")}
+    monkeypatch.setattr(sqlite_file, "UPGRADES", broken)
+    with pytest.raises(SetupError, match="can't be opened"):
+        await SqliteStore(of_version_1).open()
+    assert columns(of_version_1) == before
+
+
+def test_there_is_a_step_from_each_version_of_the_tables_to_the_next():
+    assert list(UPGRADES) == list(range(1, VERSION))
 
 
 async def test_a_folder_that_cannot_be_made_is_the_operators_to_mend(tmp_path: Path):

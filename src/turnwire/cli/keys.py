@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 from rich.table import Table
 
-from turnwire.admission.api_keys import digest, new_key
+from turnwire.admission.api_keys import MAX_PER_MINUTE, digest, new_key, new_secret, shown
 from turnwire.admission.principal import SCOPES
 from turnwire.app import access_policy
 from turnwire.cli.address import http_url, reachable
@@ -17,18 +17,38 @@ from turnwire.cli.store import with_store
 from turnwire.clock import system_now
 from turnwire.errors import SetupError
 from turnwire.settings import Settings, read
-from turnwire.storage.base import KeyRecord
+from turnwire.storage.base import KeyRecord, Store
 from turnwire.wires.base import iso
 
 LINK_SECONDS: Final = 24 * 3600
+_COLUMNS: Final = {
+    "id": "id",
+    "name": "name",
+    "env": "environment",
+    "scopes": "scopes",
+    "limit": "per_minute",
+    "created": "created_at",
+    "used": "last_used_at",
+    "revoked": "revoked_at",
+}
+"""The list's columns, and what they show of a key."""
 
-app = typer.Typer(help="API keys: create, list, revoke.", no_args_is_help=True)
+app = typer.Typer(help="API keys: create, list, rotate, revoke.", no_args_is_help=True)
 
 
 @app.command()
 def create(
     name: Annotated[str, typer.Option(help="What the key is for.")],
     scope: Annotated[list[str], typer.Option(help=f"Repeatable: {', '.join(SCOPES)}.")],
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_PER_MINUTE,
+            help="Requests a minute. [default: the server's key_requests_per_minute]",
+            show_default=False,
+        ),
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,12 +64,9 @@ def create(
         raise SetupError(f"there is no scope {unknown[0]!r}; choose of: {', '.join(SCOPES)}")
     settings = read(data_dir=data_dir)
     policy = access_policy(settings).keys
-    key, record = new_key(policy, name=name, scopes=scope, now=system_now())
+    key, record = new_key(policy, name=name, scopes=scope, now=system_now(), per_minute=limit)
     with_store(settings, lambda store: store.add_key(record))
-    if as_json:
-        typer.echo(json.dumps({"key": key, **_shown(record)}))
-    else:
-        typer.echo(key)
+    _tell_once(key, record, as_json=as_json)
 
 
 @app.command("list")
@@ -60,34 +77,61 @@ def list_keys(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """
     records = with_store(read(data_dir=data_dir), lambda store: store.keys())
     if as_json:
-        typer.echo(json.dumps([_shown(each) for each in records]))
+        typer.echo(json.dumps([_facts(each) for each in records]))
         return
     table = Table(box=None, pad_edge=False)
-    table.add_column(
-        "id", no_wrap=True, min_width=max((len(each.key_id) for each in records), default=2)
-    )
-    for title in ("name", "environment", "scopes", "created", "revoked"):
-        table.add_column(title, overflow="fold")
+    for title, name in _COLUMNS.items():
+        # Ids and days are whole, for they are read by eye and copied; the rest folds.
+        whole = name == "id" or name.endswith("_at")
+        widest = max(len(_cell(each, name)) for each in records) if whole and records else None
+        table.add_column(title, overflow="fold", no_wrap=whole, min_width=widest)
     for each in records:
-        days = {
-            name: (value or "")[:10] if name.endswith("_at") else value or ""
-            for name, value in _shown(each).items()
-        }
-        table.add_row(*map(literal, days.values()))
+        table.add_row(*(literal(_cell(each, name)) for name in _COLUMNS.values()))
     STDOUT.print(table, soft_wrap=False)
+
+
+@app.command()
+def rotate(
+    key_id: str,
+    grace: Annotated[
+        int,
+        typer.Option(min=0, help="For how many seconds the secret before it is still taken."),
+    ] = 0,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a key a new secret and print it, once.
+
+    The key stays the same one, with its id, its scopes, its limit and its conversations. Without
+    a grace the old secret is refused within two seconds, and its open streams end within five.
+
+    Example: turnwire keys rotate 5f0c1d2e3a4b5c6d --grace 3600
+    """
+    settings, secret = read(data_dir=data_dir), new_secret()
+    until = system_now() + grace * 1000 if grace else None
+
+    async def turn(store: Store) -> KeyRecord | None:
+        turned = await store.rotate_key(key_id, digest(secret), previous_until_ms=until)
+        return await store.key(key_id) if turned else None
+
+    record = with_store(settings, turn)
+    if record is None:
+        raise _no_such(key_id)
+    _tell_once(shown(access_policy(settings).keys, record, secret), record, as_json=as_json)
 
 
 @app.command()
 def revoke(key_id: str, data_dir: DataDir = None) -> None:
     """Revoke a key by its id; a running server refuses it within two seconds.
 
+    Its open streams end within five seconds.
+
     Example: turnwire keys revoke 5f0c1d2e3a4b5c6d
     """
     now = system_now()
     revoked = with_store(read(data_dir=data_dir), lambda store: store.revoke_key(key_id, now=now))
     if not revoked:
-        note(f"There is no valid key {key_id}; turnwire keys list shows them.", "")
-        raise typer.Exit(1)
+        raise _no_such(key_id)
 
 
 def link_command(
@@ -137,12 +181,34 @@ def new_link(settings: Settings) -> str:
     return code
 
 
-def _shown(record: KeyRecord) -> dict[str, str | None]:
+def _tell_once(key: str, record: KeyRecord, *, as_json: bool) -> None:
+    typer.echo(json.dumps({"key": key, **_facts(record)}) if as_json else key)
+
+
+def _no_such(key_id: str) -> typer.Exit:
+    note(f"There is no valid key {key_id}; turnwire keys list shows them.", "")
+    return typer.Exit(1)
+
+
+def _cell(record: KeyRecord, name: str) -> str:
+    value = _facts(record)[name]
+    text = "" if value is None else str(value)
+    return text[:10] if name.endswith("_at") else text
+
+
+def _facts(record: KeyRecord) -> dict[str, str | int | None]:
     return {
         "id": record.key_id,
         "name": record.name,
         "environment": record.environment,
         "scopes": " ".join(record.scopes),
+        "per_minute": record.per_minute,
         "created_at": iso(record.created_ms),
-        "revoked_at": None if record.revoked_ms is None else iso(record.revoked_ms),
+        "last_used_at": _iso(record.last_used_ms),
+        "revoked_at": _iso(record.revoked_ms),
+        "previous_secret_until": _iso(record.previous_until_ms),
     }
+
+
+def _iso(ms: int | None) -> str | None:
+    return None if ms is None else iso(ms)

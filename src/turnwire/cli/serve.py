@@ -82,6 +82,8 @@ def serve(  # noqa: PLR0913 - one an option
                 create(settings),
                 log_config=None,
                 access_log=False,
+                proxy_headers=False,  # the application's own setting says which are trusted
+                server_header=False,
                 http="httptools",
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
                 backlog=4096,

@@ -17,6 +17,7 @@ from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.tables import check_encoder, generation_of, is_prepared
 from turnwire.settings import Settings
 from turnwire.storage.base import KeyRecord, PauseRecord, Store
+from turnwire.storage.sqlite_file import is_outdated
 
 _LOW: Final = 1 << 30
 _FULL: Final = 50 << 20
@@ -25,6 +26,7 @@ _SCANNED: Final = 200 << 20
 
 _SERVE: Final = "turnwire serve"
 _FIRST: Final = "turnwire serve  (makes it)"
+_OUTDATED: Final = "brought up to date when a server starts"
 
 
 def data_directory(settings: Settings) -> Check:
@@ -49,9 +51,11 @@ def turns_db(settings: Settings) -> Check:
 
     def look(path: Path) -> Check:
         with _file(path) as db:
-            found = db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+            version = _version(db)
+        if is_outdated(version):  # opening it would change it
+            return Check(path.name, "ok", f"tables of version {version}; {_OUTDATED}")
         if settings.store == "memory":
-            found = f"tables of version {found[0]}; the turns are in the server's memory"
+            found = f"tables of version {version}; the turns are in the server's memory"
             return Check(path.name, "ok", found)
         running, pauses = with_store(settings, _activity)
         paused = len({each.turn_id for each in pauses})
@@ -59,11 +63,16 @@ def turns_db(settings: Settings) -> Check:
         return Check(
             path.name,
             "ok",
-            f"tables of version {found[0]}; {running} turns running, {paused} paused, "
+            f"tables of version {version}; {running} turns running, {paused} paused, "
             f"{reviews} reviews open",
         )
 
     return _looked(settings.data_dir / "turnwire.db", look)
+
+
+def _version(db: sqlite3.Connection) -> str:
+    found = db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+    return str(found[0]) if found else ""
 
 
 async def _activity(store: Store) -> tuple[int, list[PauseRecord]]:
@@ -115,8 +124,10 @@ def api_keys(settings: Settings) -> Check:
     """How many keys let somebody in here, and with what scopes."""
 
     def look(path: Path) -> Check:
-        with _file(path):  # damage is found before the store opens it
-            pass
+        with _file(path) as db:  # damage is found before the store opens it
+            version = _version(db)
+        if is_outdated(version):
+            return Check("API keys", "ok", f"not looked at; {_OUTDATED}")
         return _keys(settings, with_store(settings, lambda store: store.keys()))
 
     path = settings.data_dir / "turnwire.db"

@@ -1,5 +1,6 @@
 """What clients send: read within bounds, parsed strictly, told exactly what is wrong."""
 
+import asyncio
 import hashlib
 import json
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
@@ -15,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from turnwire.errors import InvalidRequest, RequestInvalid, RequestTooLarge
+from turnwire.errors import InvalidRequest, RequestInvalid, RequestTimeout, RequestTooLarge
 from turnwire.ids import IDENTIFIER, PauseId
 from turnwire.server.negotiation import LOCALE
 from turnwire.server.problems import invalid
@@ -24,6 +25,8 @@ from turnwire.work import Message
 M = TypeVar("M", bound=BaseModel)
 
 MAX_BODY: Final = 1_048_576
+MAX_BODY_SECONDS: Final = 30.0
+"""How long a body may take to come, from its first byte to its last."""
 MAX_MESSAGE: Final = 100_000
 """Characters in one message; what an agent accepts of it is its policy's to say."""
 MAX_MESSAGES: Final = 200
@@ -127,19 +130,33 @@ async def read_json(request: Request) -> tuple[Any, str]:
     """Return the request's JSON and a hash of its bytes.
 
     Raises:
-        RequestTooLarge: the body is over :data:`MAX_BODY`.
+        RequestTooLarge: the body is over :data:`MAX_BODY`, or says that it will be.
+        RequestTimeout: it takes longer than :data:`MAX_BODY_SECONDS`.
         InvalidRequest: it is not JSON in UTF-8.
     """
-    raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > MAX_BODY:
-            raise RequestTooLarge(f"The body is over its limit of {MAX_BODY} bytes.")
+    try:
+        async with asyncio.timeout(MAX_BODY_SECONDS):
+            raw = await _read(request)
+    except TimeoutError:
+        raise RequestTimeout(f"The body took longer than {MAX_BODY_SECONDS:g} seconds.") from None
     try:
         data = json.loads(raw.decode(), parse_constant=_not_json)
     except (UnicodeDecodeError, ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON in UTF-8.") from None
     return data, hashlib.sha256(raw).hexdigest()
+
+
+async def _read(request: Request) -> bytes:
+    too_large = RequestTooLarge(f"The body is over its limit of {MAX_BODY} bytes.")
+    said = request.headers.get("content-length", "")
+    if said.isdecimal() and (len(said) > len(str(MAX_BODY)) or int(said) > MAX_BODY):
+        raise too_large
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > MAX_BODY:
+            raise too_large
+    return bytes(raw)
 
 
 def parse(model: type[M], data: object) -> M:

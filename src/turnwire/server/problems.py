@@ -26,6 +26,9 @@ _LOG = logging.getLogger("turnwire.server")
 CLIENT_HAS_LEFT: Final = 499
 """The status of an answer that nobody reads (nginx's number, in no standard)."""
 
+_WORTH_A_LINE: Final = (401, 403, 429)
+"""Refusals that may be somebody trying doors; the line says where they came from."""
+
 _CODES: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -165,9 +168,19 @@ async def _refused(request: Request, error: Exception) -> Response:
             headers["Retry-After"] = str(math.ceil(error.retry_after))
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    if error.status >= 500:
-        _LOG.warning("refused: %s", error.code, extra={"code": error.code})
+    if error.status == 408:  # the rest of the body is not waited for
+        headers["Connection"] = "close"
+    _note(request, error)
     return JSONResponse({"error": body}, status_code=error.status, headers=headers)
+
+
+def _note(request: Request, error: TurnwireError) -> None:
+    client = request.client.host if request.client else ""
+    extra = {"code": error.code, "client": client}
+    if error.status >= 500:
+        _LOG.warning("refused: %s", error.code, extra=extra)
+    elif error.status in _WORTH_A_LINE:
+        _LOG.info("refused: %s", error.code, extra=extra)
 
 
 async def _http(request: Request, error: Exception) -> Response:

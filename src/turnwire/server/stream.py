@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, cast
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from turnwire.engine.supervisor import Supervisor
-from turnwire.errors import TURN_FAILURES, StreamInterrupted
+from turnwire.errors import TURN_FAILURES, InvalidApiKey, StreamInterrupted
 from turnwire.events import RUN_ENDINGS, Envelope, TurnFailed
+from turnwire.server.key_watch import KeyWatch
 from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
 from turnwire.storage.base import EventLog
@@ -23,6 +25,8 @@ _BURST: Final = 16
 """Writes of a stream that leave at once; later ones wait for each other."""
 _LOOK_SECONDS: Final = 1.0
 """How often a request for JSON looks whether its client is still there."""
+_LAST_SECONDS: Final = 1.0
+"""How long a stream that is ended early may take to close in good order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,25 +41,29 @@ class StreamPolicy:
 class Streams:
     """Answers requests with turns."""
 
-    def __init__(self, log: EventLog, supervisor: Supervisor, policy: StreamPolicy) -> None:
+    def __init__(
+        self, log: EventLog, supervisor: Supervisor, policy: StreamPolicy, *, watch: KeyWatch
+    ) -> None:
         self._log = log
         self._supervisor = supervisor
         self._policy = policy
+        self._watch = watch
         self.open = 0
         """How many event streams are being written."""
 
     def sse(self, followed: Followed, wire: Wire) -> Response:
         """Return the turn as server-sent events; the head leaves before any model is called."""
-        return StreamingResponse(
-            self._frames(followed, wire), media_type=CONTENT_TYPE, headers=HEADERS
-        )
+        return _Stream(self._frames(followed, wire), self._watch)
 
     async def json(self, followed: Followed, request: Request) -> Response:
         """Return the turn's answer in one piece, or its failure as a status."""
         wire, time = Execution(), asyncio.get_running_loop().time
         last: Envelope | None = None
         looked = time()
-        async with aclosing(self._follow(followed, _LOOK_SECONDS)) as batches:
+        async with (
+            self._watch.holding(request.scope),
+            aclosing(self._follow(followed, _LOOK_SECONDS)) as batches,
+        ):
             async for batch in batches:
                 if not batch or time() - looked > _LOOK_SECONDS:
                     if await request.is_disconnected():
@@ -115,3 +123,34 @@ class Streams:
             async with aclosing(batches):
                 async for batch in batches:
                     yield batch
+
+
+class _Stream(StreamingResponse):
+    """An event stream, for as long as its key opens.
+
+    It then ends without a terminator, for the turn has not failed; whoever attaches again with
+    that key is refused.
+    """
+
+    def __init__(self, content: AsyncGenerator[bytes, None], watch: KeyWatch) -> None:
+        super().__init__(content, media_type=CONTENT_TYPE, headers=HEADERS)
+        self._watch = watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the stream."""
+        begun = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            async with self._watch.holding(scope):
+                await super().__call__(scope, receive, send_noting)
+        except InvalidApiKey:
+            if not begun:
+                raise
+            with suppress(TimeoutError):  # a client that does not read is cut off
+                async with asyncio.timeout(_LAST_SECONDS):
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -5,7 +5,7 @@ pauses from the envelopes it appends, in the same transaction. Reducing the even
 gives the stored conversation.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -124,6 +124,13 @@ class KeyRecord:
     """SHA-256 of the secret part in hexadecimal; the secret has 256 random bits."""
     created_ms: int
     revoked_ms: int | None = None
+    per_minute: int | None = None
+    """Requests that it may make in a minute; none: as many as the server lets any key make."""
+    last_used_ms: int | None = None
+    """When it opened something last, to about a minute."""
+    previous_hash: str | None = None
+    """The hash of the secret before a rotation, where that one goes on for a while."""
+    previous_until_ms: int | None = None
 
 
 class EventLog(Protocol):
@@ -236,12 +243,25 @@ class KeyStore(Protocol):
         """Return the key, also a revoked one."""
         ...
 
-    async def keys(self) -> list[KeyRecord]:
-        """Return every key, oldest first."""
+    async def keys(self, key_ids: Collection[str] | None = None) -> list[KeyRecord]:
+        """Return every key, or those that are named, oldest first; also revoked ones."""
         ...
 
     async def revoke_key(self, key_id: str, *, now: int) -> bool:
         """Revoke the key; false where it is unknown or was revoked before."""
+        ...
+
+    async def rotate_key(
+        self, key_id: str, secret_hash: str, *, previous_until_ms: int | None
+    ) -> bool:
+        """Give the key another secret; false where it is unknown or revoked.
+
+        The secret before it opens until ``previous_until_ms``, the one before that no more.
+        """
+        ...
+
+    async def keys_used(self, used_ms: Mapping[str, int]) -> None:
+        """Note when each of these keys was used last; a later time that is known stays."""
         ...
 
     async def add_secret(self, kind: str, secret_hash: str, *, expires_ms: int) -> None:

@@ -711,6 +711,60 @@ async def keys_are_kept_and_revoked(store: Store) -> None:
     assert await store.key(keys[1].key_id) == replace(keys[1], revoked_ms=_AT + 9)
 
 
+def _key(key_id: str, secret_hash: str = "0" * 64) -> KeyRecord:
+    return KeyRecord(
+        key_id=key_id,
+        name="a key",
+        environment="test",
+        scopes=("chat",),
+        secret_hash=secret_hash,
+        created_ms=_AT,
+        per_minute=60,
+    )
+
+
+async def keys_are_found_by_name_in_any_number(store: Store) -> None:
+    """Those that are named and known are told, and no others; a key keeps its limit."""
+    for each in ("a", "b", "c"):
+        await store.add_key(_key(each))
+
+    assert {each.key_id for each in await store.keys({"a", "c", "unknown"})} == {"a", "c"}
+    assert await store.keys(()) == []
+    assert await store.key("b") == _key("b")
+
+
+async def a_rotated_key_keeps_one_secret_before_it(store: Store) -> None:
+    """The secret is another one; the one before it is kept as long as was said, or not at all."""
+    await store.add_key(_key("a", "1" * 64))
+    await store.add_key(_key("gone"))
+    await store.revoke_key("gone", now=_AT)
+
+    assert await store.rotate_key("a", "2" * 64, previous_until_ms=_AT + 9)
+    kept = replace(_key("a", "2" * 64), previous_hash="1" * 64, previous_until_ms=_AT + 9)
+    assert await store.key("a") == kept
+    assert await store.rotate_key("a", "3" * 64, previous_until_ms=_AT + 19)
+    again = replace(_key("a", "3" * 64), previous_hash="2" * 64, previous_until_ms=_AT + 19)
+    assert await store.key("a") == again
+    assert await store.rotate_key("a", "4" * 64, previous_until_ms=None)
+    assert await store.key("a") == _key("a", "4" * 64)
+    assert not await store.rotate_key("gone", "5" * 64, previous_until_ms=None)
+    assert not await store.rotate_key("unknown", "5" * 64, previous_until_ms=None)
+
+
+async def the_last_use_of_keys_is_noted(store: Store) -> None:
+    """The latest time that was told stays; an unknown key is passed over."""
+    for each in ("a", "b"):
+        await store.add_key(_key(each))
+    await store.keys_used({})
+    await store.keys_used({"a": _AT + 5, "unknown": _AT})
+    await store.keys_used({"a": _AT + 4, "b": _AT + 6})
+
+    assert {each.key_id: each.last_used_ms for each in await store.keys()} == {
+        "a": _AT + 5,
+        "b": _AT + 6,
+    }
+
+
 async def a_secret_is_taken_once(store: Store) -> None:
     """Of many who take a secret at once one gets it; an expired one is nobody's."""
     await store.add_secret("link", "abc", expires_ms=_AT + 10)
@@ -763,6 +817,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     erasing_leaves_nothing,
     what_an_erased_turn_says_is_not_kept,
     keys_are_kept_and_revoked,
+    keys_are_found_by_name_in_any_number,
+    a_rotated_key_keeps_one_secret_before_it,
+    the_last_use_of_keys_is_noted,
     a_secret_is_taken_once,
     an_open_store_is_usable,
 )

@@ -1,7 +1,7 @@
 """Keep everything in this process; for tests, and for a server that may forget."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -208,9 +208,9 @@ class MemoryStore:
         """See :class:`turnwire.storage.base.KeyStore`."""
         return self._keys.get(key_id)
 
-    async def keys(self) -> list[KeyRecord]:
+    async def keys(self, key_ids: Collection[str] | None = None) -> list[KeyRecord]:
         """See :class:`turnwire.storage.base.KeyStore`."""
-        return list(self._keys.values())
+        return [each for each in self._keys.values() if key_ids is None or each.key_id in key_ids]
 
     async def revoke_key(self, key_id: str, *, now: int) -> bool:
         """See :class:`turnwire.storage.base.KeyStore`."""
@@ -219,6 +219,28 @@ class MemoryStore:
             return False
         self._keys[key_id] = replace(key, revoked_ms=now)
         return True
+
+    async def rotate_key(
+        self, key_id: str, secret_hash: str, *, previous_until_ms: int | None
+    ) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        key = self._keys.get(key_id)
+        if key is None or key.revoked_ms is not None:
+            return False
+        self._keys[key_id] = replace(
+            key,
+            secret_hash=secret_hash,
+            previous_hash=None if previous_until_ms is None else key.secret_hash,
+            previous_until_ms=previous_until_ms,
+        )
+        return True
+
+    async def keys_used(self, used_ms: Mapping[str, int]) -> None:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        for key_id, at in used_ms.items():
+            key = self._keys.get(key_id)
+            if key is not None and (key.last_used_ms or 0) < at:
+                self._keys[key_id] = replace(key, last_used_ms=at)
 
     async def add_secret(self, kind: str, secret_hash: str, *, expires_ms: int) -> None:
         """See :class:`turnwire.storage.base.KeyStore`."""

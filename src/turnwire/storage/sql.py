@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from turnwire.errors import SetupError, StorageUnavailable
@@ -172,9 +172,11 @@ class SqliteStore:
         found = await self._query(lambda db: db.execute(query).mappings().first())
         return key_record(found) if found else None
 
-    async def keys(self) -> list[KeyRecord]:
+    async def keys(self, key_ids: Collection[str] | None = None) -> list[KeyRecord]:
         """See :class:`turnwire.storage.base.KeyStore`."""
         query = select(KEYS).order_by(KEYS.c.created_ms)
+        if key_ids is not None:
+            query = query.where(KEYS.c.key_id.in_(key_ids))
         rows = await self._query(lambda db: db.execute(query).mappings().all())
         return [key_record(each) for each in rows]
 
@@ -183,6 +185,30 @@ class SqliteStore:
         valid = update(KEYS).where(KEYS.c.key_id == key_id, KEYS.c.revoked_ms.is_(None))
         revoke = valid.values(revoked_ms=now)
         return await self._writer.run(lambda db: db.execute(revoke).rowcount == 1)
+
+    async def rotate_key(
+        self, key_id: str, secret_hash: str, *, previous_until_ms: int | None
+    ) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        valid = update(KEYS).where(KEYS.c.key_id == key_id, KEYS.c.revoked_ms.is_(None))
+        rotate = valid.values(
+            secret_hash=secret_hash,
+            previous_hash=None if previous_until_ms is None else KEYS.c.secret_hash,
+            previous_until_ms=previous_until_ms,
+        )
+        return await self._writer.run(lambda db: db.execute(rotate).rowcount == 1)
+
+    async def keys_used(self, used_ms: Mapping[str, int]) -> None:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        known = func.coalesce(KEYS.c.last_used_ms, 0)
+        note = (
+            update(KEYS)
+            .where(KEYS.c.key_id == bindparam("of_key"), known < bindparam("at"))
+            .values(last_used_ms=bindparam("at"))
+        )
+        rows = [{"of_key": key_id, "at": at} for key_id, at in used_ms.items()]
+        if rows:
+            await self._writer.run(lambda db: db.execute(note, rows))
 
     async def add_secret(self, kind: str, secret_hash: str, *, expires_ms: int) -> None:
         """See :class:`turnwire.storage.base.KeyStore`."""

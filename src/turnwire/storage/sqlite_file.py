@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from turnwire.errors import SetupError
-from turnwire.storage.tables import META, METADATA, VERSION
+from turnwire.storage.tables import META, METADATA, UPGRADES, VERSION
 
 
 def engine_for(path: Path, busy_seconds: float) -> Engine:
@@ -37,10 +37,10 @@ def engine_for(path: Path, busy_seconds: float) -> Engine:
 
 
 def prepare(engine: Engine, path: Path) -> None:
-    """Make the file and its tables where they are missing.
+    """Make the file and its tables where they are missing, or bring them up to date.
 
     Raises:
-        SetupError: it can't be written, or another version of turnwire made it.
+        SetupError: it can't be written, or a later version of turnwire made it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,6 +53,8 @@ def prepare(engine: Engine, path: Path) -> None:
                     {"name": "checked", "value": ""},
                 ]
                 db.execute(insert(META), rows)
+            else:
+                version = _upgraded(db, str(version))
     except (OSError, SQLAlchemyError) as error:
         raise SetupError(f"{path} can't be opened for writing: {error}") from error
     if version not in (None, str(VERSION)):
@@ -60,3 +62,18 @@ def prepare(engine: Engine, path: Path) -> None:
             f"{path} was made by another version of turnwire (tables {version}, here {VERSION}); "
             "use the version that made it, or another --data-dir"
         )
+
+
+def is_outdated(version: str) -> bool:
+    """Whether tables of this version would be brought up to date by opening them."""
+    return version.isdecimal() and int(version) in UPGRADES
+
+
+def _upgraded(db: Connection, version: str) -> str:
+    """Bring the tables as far as there are steps, all or none; return their version then."""
+    while is_outdated(version):
+        for each in UPGRADES[int(version)]:
+            db.exec_driver_sql(each)
+        version = str(int(version) + 1)
+    db.execute(update(META).where(META.c.name == "version").values(value=version))
+    return version

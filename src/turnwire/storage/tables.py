@@ -1,5 +1,6 @@
 """The tables, for SQLite and for PostgreSQL alike."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sqlalchemy import (
@@ -15,8 +16,8 @@ from sqlalchemy import (
     text,
 )
 
-VERSION: Final = 1
-"""Raised by every change of the tables."""
+VERSION: Final = 2
+"""Raised by every change of the tables, together with a step in :data:`UPGRADES`."""
 
 METADATA: Final = MetaData()
 
@@ -116,6 +117,10 @@ KEYS: Final = Table(
     Column("secret_hash", String, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("revoked_ms", BigInteger),
+    Column("per_minute", Integer),
+    Column("last_used_ms", BigInteger),
+    Column("previous_hash", String),
+    Column("previous_until_ms", BigInteger),
 )
 
 SECRETS: Final = Table(
@@ -125,3 +130,14 @@ SECRETS: Final = Table(
     Column("secret_hash", String, primary_key=True),
     Column("expires_ms", BigInteger, nullable=False),
 )
+
+UPGRADES: Final[Mapping[int, Sequence[str]]] = {
+    1: (
+        "ALTER TABLE api_keys ADD COLUMN per_minute INTEGER",
+        "ALTER TABLE api_keys ADD COLUMN last_used_ms BIGINT",
+        "ALTER TABLE api_keys ADD COLUMN previous_hash VARCHAR",
+        "ALTER TABLE api_keys ADD COLUMN previous_until_ms BIGINT",
+    ),
+}
+"""What makes the tables of a version those of the next one. A new table needs no statement: it is
+made where it is missing."""

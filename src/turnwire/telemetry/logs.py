@@ -21,7 +21,7 @@ _OURS: Final = ("turnwire", "uvicorn")
 _FIXED: Final = (*_OURS, "opentelemetry")
 """Loggers whose messages are fixed texts; what others say may quote what a member wrote."""
 _IDS: Final = ("request_id", "turn_id", "trace_id", "error_id")
-_FACTS: Final = ("code", "outcome", "where")
+_FACTS: Final = ("code", "client", "outcome", "where")
 _ABOUT: Final[ContextVar[dict[str, str] | None]] = ContextVar("ABOUT", default=None)
 
 
