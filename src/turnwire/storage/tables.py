@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 
 VERSION: Final = 1
-"""Raised by every change of the tables."""
+"""Raised by a change of a table; a whole table that is missing is made in any file."""
 
 METADATA: Final = MetaData()
 
@@ -124,4 +124,47 @@ SECRETS: Final = Table(
     Column("kind", String, primary_key=True),
     Column("secret_hash", String, primary_key=True),
     Column("expires_ms", BigInteger, nullable=False),
+)
+
+SESSIONS: Final = Table(
+    "sessions",
+    METADATA,
+    Column("session_hash", String, primary_key=True),
+    Column("member", String, nullable=False),
+    Column("application", String, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("seen_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+    Index("sessions_by_expiry", "expires_ms"),
+)
+
+USAGE: Final = Table(
+    "usage",
+    METADATA,
+    Column("subject", String, primary_key=True),
+    Column("window_ms", BigInteger, primary_key=True),
+    Column("start_ms", BigInteger, primary_key=True),
+    Column("messages", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Index("usage_by_window", "window_ms", "start_ms"),
+)
+"""What was used of each window, with what is held for turns that run."""
+
+METERS: Final = Table(
+    "meters",
+    METADATA,
+    Column("turn_id", String, primary_key=True),
+    Column("subject", String, primary_key=True),
+    Column("window_ms", BigInteger, nullable=False),
+    Column("start_ms", BigInteger, nullable=False),
+    Column("held", BigInteger, nullable=False),
+    Column("charged", BigInteger, nullable=False),
+)
+"""Which windows a turn that has not ended is charged to."""
+
+RECEIPTS: Final = Table(
+    "receipts",
+    METADATA,
+    Column("turn_id", String, primary_key=True),
+    Column("receipt", Text, nullable=False),
 )
