@@ -71,8 +71,8 @@ class QuotaPolicy:
 def require_room(charges: Sequence[Charge], used: Sequence[Used], *, now: int) -> None:
     """Return if a turn may take these charges at ``now`` (ms), or raise :class:`QuotaExceeded`.
 
-    A turn starts where anything is left; it may use more than that, which no other turn then may.
-    So what was used is never above the limit by more than the turns that started under it need.
+    A turn starts where anything is left, with what is held for turns that run counted as used. So
+    a window passes its limit by what one turn needs, and by what turns use beyond what was held.
     """
     asked = zip(charges, used, strict=True)
     full = [charge for charge, so_far in asked if not so_far.leaves_room(charge)]
