@@ -81,6 +81,7 @@ class GraphAgent:
             raise broken from error
         finally:
             outlet.close()
+            tap.close()
         yield self._ending(translator)
 
     async def forget(self, conversation_id: ConversationId, /) -> None:

@@ -62,6 +62,11 @@ class Meter:
         is_cut = isinstance(error, asyncio.CancelledError | GeneratorExit)
         self._note(run_id, "cancelled" if is_cut else "error", None)
 
+    def close(self) -> None:
+        """Note the calls that are still open as cut: LangChain tells of no cancellation."""
+        for run_id in list(self._calls):
+            self._note(run_id, "cancelled", None)
+
     def _note(self, run_id: UUID, outcome: CallOutcome, tokens: tuple[int, int] | None) -> None:
         call = self._calls.pop(run_id, None)
         if call is None:

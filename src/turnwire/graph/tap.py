@@ -96,6 +96,10 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         self._meter.failed(run_id, error)
         self._calls.pop(run_id, None)
 
+    def close(self) -> None:
+        """Note what is still being said as cut."""
+        self._meter.close()
+
     # What a handler of LangChain's own streaming APIs has to have; nobody iterates a tap.
 
     def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:  # noqa: ANN401
