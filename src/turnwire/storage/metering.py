@@ -8,7 +8,7 @@ then, so that what it used counts.
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.dialects import sqlite
 
 from turnwire.ids import TurnId
@@ -40,19 +40,27 @@ _ADD: Final = Prepared(
 )
 """Add to a window, which is made where it is missing."""
 
+_WINDOW: Final = (USAGE.c.subject, USAGE.c.window_ms, USAGE.c.start_ms)
+_USED: Final = Prepared(
+    select(USAGE.c.messages, USAGE.c.tokens).where(
+        *(each == bindparam(each.name) for each in _WINDOW)
+    )
+)
+
 
 def used(db: Connection, charges: Sequence[Charge]) -> tuple[Used, ...]:
     """Return what was used of each charge's window."""
-    if not charges:
-        return ()
-    asked = or_(*(_window(each) for each in charges))
-    rows = {
-        (row.subject, row.window_ms, row.start_ms): Used(row.messages, row.tokens)
-        for row in db.execute(select(USAGE).where(asked))
+    return tuple(_used(db, each) for each in charges)
+
+
+def _used(db: Connection, charge: Charge) -> Used:
+    window = {
+        "subject": charge.subject,
+        "window_ms": charge.window_ms,
+        "start_ms": charge.start_ms,
     }
-    return tuple(
-        rows.get((each.subject, each.window_ms, each.start_ms), Used()) for each in charges
-    )
+    found = _USED.rows(db, window)
+    return Used(found[0]["messages"], found[0]["tokens"]) if found else Used()
 
 
 def take(db: Connection, turn_id: TurnId, charges: Sequence[Charge]) -> None:
@@ -108,12 +116,4 @@ def _add(
             "messages": messages,
             "tokens": tokens,
         },
-    )
-
-
-def _window(charge: Charge) -> ColumnElement[bool]:
-    return and_(
-        USAGE.c.subject == charge.subject,
-        USAGE.c.window_ms == charge.window_ms,
-        USAGE.c.start_ms == charge.start_ms,
     )

@@ -1,11 +1,20 @@
 """Members' sessions in SQL, as functions of one connection."""
 
 from dataclasses import asdict
+from typing import Final
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from turnwire.storage.members import SessionRecord
+from turnwire.storage.prepared import Prepared
 from turnwire.storage.tables import SESSIONS
+
+_FIND: Final = Prepared(
+    select(SESSIONS).where(
+        SESSIONS.c.session_hash == bindparam("session_hash"),
+        SESSIONS.c.expires_ms > bindparam("now"),
+    )
+)
 
 
 def add(db: Connection, session: SessionRecord) -> None:
@@ -16,11 +25,8 @@ def add(db: Connection, session: SessionRecord) -> None:
 
 def find(db: Connection, session_hash: str, *, now: int) -> SessionRecord | None:
     """Return the session if it has not expired at ``now``."""
-    mine = select(SESSIONS).where(
-        SESSIONS.c.session_hash == session_hash, SESSIONS.c.expires_ms > now
-    )
-    found = db.execute(mine).mappings().first()
-    return SessionRecord(**found) if found else None
+    found = _FIND.rows(db, {"session_hash": session_hash, "now": now})
+    return SessionRecord(**found[0]) if found else None
 
 
 def renew(db: Connection, session_hash: str, *, now: int, expires_ms: int) -> None:

@@ -84,6 +84,15 @@ _NEXT_TURN: Final = Prepared(
     .values(turns=bindparam("after"), updated_ms=bindparam("at"))
 )
 _NEW_TURN: Final = Prepared(insert(TURNS))
+_REPEATED: Final = Prepared(
+    select(TURNS).where(
+        TURNS.c.principal == bindparam("principal"),
+        TURNS.c.idempotency_key == bindparam("idempotency_key"),
+    )
+)
+_CONVERSATION: Final = Prepared(
+    select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == bindparam("conversation_id"))
+)
 
 
 @cache
@@ -153,9 +162,9 @@ def facts(
     """Return what admission looks at."""
     repeated, used = None, metering.used(db, charges)
     if idempotency_key is not None:
-        mine = and_(TURNS.c.principal == principal, TURNS.c.idempotency_key == idempotency_key)
-        found = db.execute(select(TURNS).where(mine)).mappings().first()
-        repeated = turn_record(found) if found else None
+        asked = {"principal": principal, "idempotency_key": idempotency_key}
+        found = _REPEATED.rows(db, asked)
+        repeated = turn_record(found[0]) if found else None
     known = conversation(db, conversation_id) if conversation_id else None
     if known is None:
         return ConversationFacts(repeated=repeated, used=used)
@@ -294,9 +303,8 @@ def pauses(
 
 def conversation(db: Connection, conversation_id: ConversationId) -> ConversationRecord | None:
     """Return the conversation."""
-    query = select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == conversation_id)
-    found = db.execute(query).mappings().first()
-    return conversation_record(found) if found else None
+    found = _CONVERSATION.rows(db, {"conversation_id": conversation_id})
+    return conversation_record(found[0]) if found else None
 
 
 def conversations(db: Connection, principal: str) -> list[ConversationRecord]:
