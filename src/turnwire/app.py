@@ -21,7 +21,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from turnwire.admission.api_keys import KeyPolicy
+from turnwire.admission.quota import Allowance, QuotaPolicy
 from turnwire.admission.rates import LocalRates
+from turnwire.admission.sessions import SessionPolicy
 from turnwire.agents.guarded.graph import build, manifest
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.clock import system_now
@@ -58,6 +60,7 @@ from turnwire.server import (
     conversations,
     execution,
     headers,
+    members,
     metrics,
     operations,
     page,
@@ -65,6 +68,7 @@ from turnwire.server import (
     reviews,
 )
 from turnwire.server.access import Access, AccessPolicy
+from turnwire.server.callers import Callers
 from turnwire.server.headers import HeaderPolicy
 from turnwire.server.key_watch import KeyWatch
 from turnwire.server.stream import StreamPolicy, Streams
@@ -108,7 +112,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     )
     watch = KeyWatch(keys, now=system_now)
     agents_by_slug: dict[str, Agent] = {}
-    turn_policy = TurnPolicy(if_busy=settings.if_busy)
+    turn_policy = TurnPolicy(if_busy=settings.if_busy, quotas=quota_policy(settings))
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
 
     @asynccontextmanager
@@ -153,6 +157,8 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         telemetry=_NOT_FASTAPIS,
     )
     access = Access(keys, access_policy(settings), rates=LocalRates(), watch=watch, now=system_now)
+    sessions = SessionPolicy(header=settings.session_header, seconds=settings.session_seconds)
+    callers = Callers(access, store, sessions, now=system_now)
     streams = Streams(
         store,
         supervisor,
@@ -161,11 +167,12 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         ),
         watch=watch,
     )
-    execution.mount(app, access, turns, streams)
+    execution.mount(app, callers, turns, streams)
     counted.watch(TURNS_RUNNING, lambda: supervisor.running)
     counted.watch(STREAMS_OPEN, lambda: streams.open)
     app.include_router(operations.router(store, supervisor))
-    app.include_router(conversations.router(access, turns, streams))
+    app.include_router(conversations.router(callers, turns, streams))
+    app.include_router(members.router(callers, store, turn_policy.quotas, now=system_now))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
     has_page = access_policy(settings).cookies
@@ -182,6 +189,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
             trusted_proxies=settings.trusted_proxies,
             cors_origins=settings.cors_origins,
             tls_only=settings.environment == "production",
+            session_header=settings.session_header,
         ),
     )
     return app
@@ -229,6 +237,23 @@ def access_policy(settings: Settings) -> AccessPolicy:
         ),
         # Behind a proxy, everybody comes from loopback: not in production.
         cookies=settings.on_loopback and settings.environment == "development",
+    )
+
+
+def quota_policy(settings: Settings) -> QuotaPolicy:
+    """Return what members and keys may use."""
+    return QuotaPolicy(
+        member=Allowance(
+            messages=settings.member_messages,
+            tokens=settings.member_tokens,
+            seconds=settings.member_window_seconds,
+        ),
+        key=Allowance(
+            messages=settings.key_messages,
+            tokens=settings.key_tokens,
+            seconds=settings.key_window_seconds,
+        ),
+        held_tokens=settings.turn_tokens or settings.held_tokens,
     )
 
 

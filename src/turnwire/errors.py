@@ -4,6 +4,7 @@ TurnwireError
     AdmissionRefused                the turn may not start: an HTTP status before the first byte
         InvalidRequest              400  invalid_request
         InvalidApiKey               401  invalid_api_key
+        SessionRequired             401  session_required
         Forbidden                   403  forbidden
         ResumeUnavailable           403  resume_unavailable
         NotFound                    404  not_found
@@ -13,6 +14,7 @@ TurnwireError
         RequestTooLarge             413  request_too_large
         RequestInvalid              422  validation_error
         RateLimited                 429  rate_limited
+        QuotaExceeded               429  quota_exceeded
         Overloaded                  503  overloaded
         Draining                    503  draining
     TurnBroken                      the turn failed after it was admitted: `turn.failed`
@@ -59,6 +61,15 @@ class InvalidApiKey(AdmissionRefused):
     """No key, an unknown or revoked one, or one of another environment."""
 
     code, status = "invalid_api_key", 401
+
+
+class SessionRequired(AdmissionRefused):
+    """A member's session is needed and there is none, or it is unknown, expired or another's."""
+
+    code, status = "session_required", 401
+
+    def __init__(self) -> None:
+        super().__init__("This needs a member's session: mint one with POST /auth/session.")
 
 
 class Forbidden(AdmissionRefused):
@@ -130,6 +141,16 @@ class RateLimited(AdmissionRefused):
 
     def __init__(self, *, retry_after: float) -> None:
         super().__init__("This API key has made as many requests as it may in a minute.")
+        self.retry_after = retry_after
+
+
+class QuotaExceeded(AdmissionRefused):
+    """The member or the key has used up what it may use in a window; `Retry-After` is its rest."""
+
+    code, status, retryable = "quota_exceeded", 429, True
+
+    def __init__(self, *, retry_after: float) -> None:
+        super().__init__("The allowance is used up; see GET /usage for what is left, and when.")
         self.retry_after = retry_after
 
 

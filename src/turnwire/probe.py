@@ -11,9 +11,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
-from turnwire.events import Usage
+from turnwire.events import CallOutcome, ModelCalled, Usage
 
-ProviderOutcome = Literal["ok", "timeout", "unavailable", "rate_limited", "cancelled", "error"]
+ProviderOutcome = CallOutcome
 BreakerState = Literal["closed", "half_open", "open"]
 
 
@@ -27,6 +27,17 @@ class ProviderHealth(Protocol):
     def breaker(self, provider: str, state: BreakerState) -> None:
         """Tell that the provider's circuit breaker is now in ``state``."""
         ...
+
+
+NOTES: Final[ContextVar[Callable[[ModelCalled], None] | None]] = ContextVar("NOTES", default=None)
+"""Where the run to which the current task belongs notes the calls of providers, if there is one."""
+
+
+def note_call(called: ModelCalled) -> None:
+    """Note a provider's call for the turn that runs, also for one that is being cancelled."""
+    note = NOTES.get()
+    if note is not None:
+        note(called)
 
 
 class Words(NamedTuple):

@@ -83,6 +83,25 @@ class Settings(BaseSettings):
     if_busy: Literal["reject", "enqueue", "interrupt"] = "reject"
     """What a second message does while the conversation's turn runs."""
 
+    session_header: str = Field(default="X-Turnwire-Session", pattern=r"^[A-Za-z0-9-]{1,64}$")
+    """The header in which an application presents its member's session."""
+    session_seconds: float = Field(default=30 * 24 * 3600, ge=1)
+    """How long a member's session lives after it was last used."""
+    member_messages: int | None = Field(default=None, gt=0)
+    """Messages of one member in a window; none: no limit."""
+    member_tokens: int | None = Field(default=None, gt=0)
+    """Tokens of one member in a window, read and written together; none: no limit."""
+    member_window_seconds: float = Field(default=24 * 3600, ge=1)
+    """How long a member's window is; windows begin at multiples of it since 1970 in UTC."""
+    key_messages: int | None = Field(default=None, gt=0)
+    """Messages of one API key in a window, those of its members included; none: no limit."""
+    key_tokens: int | None = Field(default=None, gt=0)
+    """Tokens of one API key in a window, those of its members included; none: no limit."""
+    key_window_seconds: float = Field(default=24 * 3600, ge=1)
+    """How long a key's window is."""
+    held_tokens: int = Field(default=4000, gt=0)
+    """Tokens that a turn counts for until it has ended; ``turn_tokens``, where set, is taken."""
+
     turn_seconds: float = Field(default=300, gt=0)
     """How long one run of a turn may take; people's waiting does not count."""
     node_seconds: float = Field(default=120, gt=0)

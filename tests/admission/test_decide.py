@@ -23,6 +23,7 @@ from turnwire.admission.decide import (
 from turnwire.errors import (
     AlreadyDecided,
     NotFound,
+    QuotaExceeded,
     RequestInvalid,
     ResumeUnavailable,
     TurnInProgress,
@@ -36,6 +37,7 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnPhase,
 )
+from turnwire.storage.members import Charge, Used
 
 CONVERSATION = ConversationRecord(
     conversation_id=ConversationId("conv_1"),
@@ -271,3 +273,17 @@ def test_a_schema_that_is_none_is_left_to_the_graph(schema: dict[str, JsonValue]
     known = [pause("pse_1", kind="input", schema=schema)]
 
     assert answer_inputs("key:1", known, answers(pse_1={"amount": 1}), now=EPOCH) == known
+
+
+USED_UP = Charge(subject="key:1", window_ms=1000, start_ms=0, messages=1)
+
+
+def test_an_allowance_is_asked_before_the_conversation_and_not_for_a_request_sent_again():
+    full = replace(ask(principal="key:2"), charges=(USED_UP,), now=400)
+    looked = replace(facts("running"), used=(Used(1, 0),))
+    with pytest.raises(QuotaExceeded) as refused:
+        admit(full, looked)
+    assert refused.value.retry_after == 0.6
+    assert admit(full, replace(looked, repeated=TURN)) == Join(TURN)
+    with pytest.raises(NotFound):
+        admit(full, replace(looked, used=(Used(),)))

@@ -48,8 +48,8 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         db.execute("CREATE TABLE checkpoints (thread_id TEXT)")
     Index(data_dir / "index.db").close()
     with closing(sqlite3.connect(data_dir / "index.db")) as db:
-        db.execute("INSERT INTO documents VALUES ('d', 'docs', 'a.md', '', 'A', 'en', '', '')")
-        db.execute("INSERT INTO passages VALUES (1, 'p', 'd', '', 0, 'text', x'00')")
+        db.execute("INSERT INTO documents VALUES ('d', 'docs', 'a.md', '', 'A', 'en', '', '', '')")
+        db.execute("INSERT INTO passages VALUES (1, 'p', 'd', '', 0, 'text', x'00', x'')")
         db.execute("INSERT INTO facts VALUES ('encoder', ?)", [EmbeddedEncoder.name])
         db.execute("INSERT INTO facts VALUES ('dims', ?)", [str(EmbeddedEncoder.dims)])
         db.execute("INSERT INTO facts VALUES ('generation', '4')")

@@ -21,6 +21,7 @@ from turnwire.events import (
     Citation,
     Envelope,
     Event,
+    ModelCalled,
     NodeCompleted,
     NodeStarted,
     TextDelta,
@@ -32,6 +33,7 @@ from turnwire.events import (
     TurnFailed,
     TurnPaused,
     TurnStarted,
+    Usage,
 )
 from turnwire.ids import ConversationId, PauseId, RunId, Seq, TurnId
 
@@ -333,3 +335,19 @@ def test_the_oldest_copy_of_an_open_node_tells_how_long_it_has_been_open():
     turn.receive((ended("map"),), at=EPOCH + 11)
 
     assert turn.open_since == {"map": EPOCH + 5}
+
+
+def test_a_cancelled_turn_tells_what_its_calls_have_taken():
+    turn = start()
+    call = ModelCalled(
+        provider="fake:one",
+        outcome="cancelled",
+        duration_ms=5,
+        tokens_in=20,
+        tokens_out=3,
+        usd=0.25,
+    )
+    turn.receive((started("answer"), TextDelta(text="Rest "), call, call), at=EPOCH)
+    ending = last(turn.cancel(at=EPOCH))
+    assert ending.usage == Usage(prompt_tokens=40, completion_tokens=6, total_tokens=46)
+    assert (ending.cost.tokens_in, ending.cost.tokens_out, ending.cost.usd) == (40, 6, 0.5)

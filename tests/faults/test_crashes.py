@@ -67,3 +67,24 @@ def _answers_once(
     assert (done["turn_id"], done["content"]) == (paused["turn_id"], content)
     again = api.resume(thread_id=paused["thread_id"], **answer)
     assert again.status_code == 409
+
+
+def test_after_a_kill_no_tokens_stay_held_and_what_was_told_is_charged(data_dir: Path):
+    with Process(data_dir, key_tokens=10_000, held_tokens=8_000) as server:
+        key = server.key("chat")
+        api = server.api(key=key)
+        api.chat("say one two three")
+        (before,) = api.http.get("/usage").json()["windows"]
+        with api.stream("slow 5000 0.001") as reader:
+            reader.until("token")
+            (running,) = api.http.get("/usage").json()["windows"]
+            server.kill()
+            with pytest.raises((httpx.HTTPError, AssertionError)):
+                reader.rest()
+    assert running["tokens"]["used"] == before["tokens"]["used"] + 8_000
+    with InThread(data_dir, key_tokens=10_000, held_tokens=8_000) as server:
+        (after,) = server.api(key=key).http.get("/usage").json()["windows"]
+    assert after["tokens"] == before["tokens"]
+    assert after["messages"]["used"] == 2
+    with closing(sqlite3.connect(data_dir / "turnwire.db")) as db:
+        assert db.execute("SELECT count(*) FROM meters").fetchone() == (0,)

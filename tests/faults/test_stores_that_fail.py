@@ -12,6 +12,7 @@ import pytest
 
 from tests.server.reading import Frame, text_of
 from tests.server.running import InThread, Process, eventually
+from tests.server.test_members import member
 from turnwire import app
 from turnwire.storage.sql import SqliteStore
 
@@ -124,3 +125,20 @@ def test_a_full_disk_refuses_turns_and_the_process_lives(data_dir: Path):
         assert seen[-1] == (503, "storage_unavailable"), seen
         assert api.http.get("/healthz").status_code == 200
         assert "never retrieved" not in server.log
+
+
+def test_a_lock_while_a_member_is_admitted_is_503_and_costs_the_member_nothing(data_dir: Path):
+    with InThread(data_dir, member_messages=2, member_tokens=9_000) as server:
+        mine = member(server)
+        with _locked(data_dir / "turnwire.db"):
+            for refused in (
+                mine.chat("say hi", headers={"Idempotency-Key": "k"}),
+                server.api("chat").http.post("/auth/session"),
+            ):
+                assert refused.status_code == 503
+                assert refused.json()["error"]["code"] == "storage_unavailable"
+                assert "retry-after" in refused.headers
+        assert mine.http.get("/conversations").json() == {"conversations": []}
+        (window,) = mine.http.get("/usage").json()["windows"]
+        assert (window["messages"]["used"], window["tokens"]["used"]) == (0, 0)
+        assert mine.chat("say hi", headers={"Idempotency-Key": "k"}).json()["content"] == "hi"

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from tests.models.scripted import Scripted
 from tests.models.test_breaker import Clock
 from turnwire.errors import BudgetExceeded, UpstreamUnavailable
+from turnwire.events import ModelCalled
 from turnwire.graph.context import TurnContext
 from turnwire.models.attempt import Upstream
 from turnwire.models.breaker import BreakerPolicy, Breakers
@@ -23,7 +24,7 @@ from turnwire.models.gateway import Gateway
 from turnwire.models.outcome import Outcome
 from turnwire.models.roles import Price
 from turnwire.nodes.answer.completion import Completion, complete
-from turnwire.probe import BreakerState, ProviderOutcome
+from turnwire.probe import NOTES, BreakerState, ProviderOutcome
 
 PROMPT: Sequence[BaseMessage] = [HumanMessage("x" * 40)]
 """Ten tokens, as they are estimated."""
@@ -322,3 +323,35 @@ def test_whoever_stops_to_listen_closes_the_providers_stream():
 def test_a_blocking_call_says_what_to_call_instead():
     with pytest.raises(NotImplementedError, match="ainvoke"):
         gateway(model("One")).invoke(list(PROMPT))
+
+
+def test_each_call_is_noted_for_the_turn_with_what_it_took():
+    noted: list[ModelCalled] = []
+    before = NOTES.set(noted.append)
+    try:
+        ask(gateway(model(THOUGHT, DOWN), model("Two")))
+    finally:
+        NOTES.reset(before)
+    assert [(each.provider, each.outcome) for each in noted] == [
+        ("test:m0", "unavailable"),
+        ("test:m1", "ok"),
+    ]
+    failed, good = noted
+    assert (failed.tokens_in, failed.tokens_out) == (10, 4)
+    assert (good.tokens_in, good.tokens_out) == (20, 5)
+    assert good.usd == pytest.approx(PRICE.of(20, 5))
+    assert good.first_token_ms is not None
+
+
+def test_a_call_that_is_cancelled_is_noted_with_what_it_had_said():
+    noted: list[ModelCalled] = []
+
+    async def cancelled() -> None:
+        NOTES.set(noted.append)
+        stream = gateway(model("word" * 5, ...)).astream(list(PROMPT))
+        async with aclosing(cast("AsyncGenerator[Any, None]", stream)) as chunks:
+            await anext(chunks)
+
+    asyncio.run(cancelled())
+    (call,) = noted
+    assert (call.outcome, call.tokens_in, call.tokens_out) == ("cancelled", 10, 5)

@@ -1,14 +1,15 @@
 """A chain behind the shipped agent: what the member reads, and what is stored."""
 
+import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.providers.serving import Provider
+from tests.providers.serving import HANG, Provider, delta
 from tests.server.reading import text_of
-from tests.server.running import InThread
+from tests.server.running import InThread, eventually
 from turnwire.cli.ingest import ingest_into
 from turnwire.settings import read
 
@@ -76,3 +77,40 @@ def test_a_turn_that_may_not_spend_what_it_needs_fails_before_a_call(
         frames = reader.rest()
     assert frames[-1].data["code"] == "budget_exceeded"
     assert provider.requests == []
+
+
+def test_the_receipt_has_every_attempt_and_the_evidence(provider: Provider, docs: Path):
+    with served(provider, docs, "demo-unavailable", "demo", key_tokens=10_000) as server:
+        api = server.api("chat")
+        done = api.chat(QUESTION).json()
+        receipt = api.turn(done["thread_id"], done["turn_id"])["receipt"]
+        (window,) = api.http.get("/usage").json()["windows"]
+    assert [(each["provider"], each["outcome"]) for each in receipt["attempts"]] == [
+        ("openai:demo-unavailable", "unavailable"),
+        ("openai:demo", "ok"),
+    ]
+    assert receipt["evidence"][0]["document_id"]
+    assert receipt["evidence"][0]["digest"]
+    assert {each["check"] for each in receipt["guardrails"]} >= {"input_validation"}
+    assert receipt["usage"]["total_tokens"] == window["tokens"]["used"] > 0
+    assert "leave" not in str(receipt["attempts"]) + str(receipt["guardrails"])
+
+
+def test_a_client_that_stops_the_turn_half_way_is_charged_for_what_it_got(
+    provider: Provider, docs: Path
+):
+    provider.steps = (delta("The demo provider says so "), HANG)
+    with served(provider, docs, "fake", key_tokens=10_000) as server:
+        api = server.api("chat")
+        with api.stream(QUESTION) as reader:
+            begun = reader.next()
+            eventually(lambda: provider.open)
+            (running,) = api.http.get("/usage").json()["windows"]
+            time.sleep(0.3)
+            api.http.post(f"/conversations/{begun.data['thread_id']}/cancel")
+            assert reader.rest()[-1].data["finish_reason"] == "cancelled"
+        told = api.turn(begun.data["thread_id"], begun.turn_id)
+        (window,) = api.http.get("/usage").json()["windows"]
+    assert running["tokens"]["used"] == 4000
+    assert [each["outcome"] for each in told["receipt"]["attempts"]] == ["cancelled"]
+    assert 0 < window["tokens"]["used"] == told["receipt"]["usage"]["total_tokens"] < 4000

@@ -1,7 +1,7 @@
 """A strict reader of server-sent events, written from the standard and not from our encoder."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,3 +82,10 @@ def text_of(frames: list[Frame]) -> str:
         elif each.event == "text_replaced":
             said = each.data["text"]
     return said
+
+
+def unsaid(frames: Sequence[Frame]) -> int:
+    """Return how many events this wire did not say; fails where a number is not above the last."""
+    numbers = [each.seq for each in frames]
+    assert numbers == sorted(set(numbers)), numbers
+    return numbers[-1] - len(numbers)

@@ -3,12 +3,15 @@ from pathlib import Path
 import pytest
 
 from tests.storage.stores import KINDS, Kind, opened
+from turnwire.storage import conformance_members
 from turnwire.storage.conformance import CHECKS, Check
+
+ALL: tuple[Check, ...] = (*CHECKS, *conformance_members.CHECKS)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("check", ALL, ids=lambda each: each.__name__)
 async def test_every_store_conforms(check: Check, kind: Kind, tmp_path: Path):
     async with opened(kind, tmp_path) as store:
         await check(store)

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from turnwire.admission.quota import require_room
 from turnwire.errors import (
     AlreadyDecided,
     NotFound,
@@ -21,6 +22,7 @@ from turnwire.errors import (
 )
 from turnwire.ids import ConversationId, PauseId
 from turnwire.storage.base import ConversationFacts, PauseRecord, TurnRecord
+from turnwire.storage.members import Charge
 
 _OWNERS_TO_ANSWER: Final = ("input", "approval")
 """Kinds of pauses that the conversation's owner answers; reviews are for reviewers."""
@@ -37,6 +39,10 @@ class Ask:
     agent: str
     if_busy: IfBusy
     body_hash: str
+    now: int = 0
+    """Milliseconds since 1970 in UTC."""
+    charges: Sequence[Charge] = ()
+    """What it would take of the caller's allowances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,7 @@ def admit(ask: Ask, facts: ConversationFacts) -> Begin | Join | WaitFor | Interr
 
     Raises:
         RequestInvalid: another request was made under the same idempotency key.
+        QuotaExceeded: an allowance is used up.
         NotFound: the conversation is unknown, somebody else's or of another agent.
         TurnInProgress: it is busy, and the caller asked to reject.
     """
@@ -80,6 +87,7 @@ def admit(ask: Ask, facts: ConversationFacts) -> Begin | Join | WaitFor | Interr
             reason = "another request was made under this key; use a new one"
             raise RequestInvalid(("Idempotency-Key", reason))
         return Join(facts.repeated)
+    require_room(ask.charges, facts.used, now=ask.now)
     if not _may_use(ask, facts):
         raise NotFound("There is no such conversation.")
     active = facts.active

@@ -14,8 +14,22 @@ class Principal:
     """A caller we know."""
 
     id: str
-    """Owns conversations: ``key:<public part>`` or ``operator``."""
+    """Owns conversations: ``key:<public part>``, ``member:<random>`` or ``operator``."""
     scopes: frozenset[str]
+    vouched_by: str | None = None
+    """Of a member, the application that speaks for them; none: this is an application itself."""
+    is_ephemeral: bool = False
+    """Whether nobody can ever be this principal again."""
+
+    @property
+    def is_member(self) -> bool:
+        """Whether this is a member, and not an application."""
+        return self.vouched_by is not None
+
+    @property
+    def application(self) -> str:
+        """The id of the application that asks."""
+        return self.vouched_by or self.id
 
     def may(self, scope: Scope) -> bool:
         """Whether the caller has the scope; ``admin`` has every one."""

@@ -17,8 +17,9 @@ from turnwire.errors import (
     TurnBroken,
     UpstreamTimeout,
 )
-from turnwire.events import Envelope, Event
+from turnwire.events import Envelope, Event, ModelCalled
 from turnwire.ids import new_id
+from turnwire.probe import NOTES
 from turnwire.storage.base import EventLog
 from turnwire.work import Work
 
@@ -50,6 +51,8 @@ class Run:
         """Set before the task is cancelled: an agent that swallows that is not heard any more."""
         self.storing = False
         """Whether the ending is being stored, which nothing may cut short."""
+        self._calls: list[ModelCalled] = []
+        """Providers' calls that ended and are not in the log yet."""
         self._unseen: Sequence[Envelope] = ()
         """Numbered and refused by the log: the ending has to tell them."""
         self._log = log
@@ -63,6 +66,7 @@ class Run:
 
     async def work(self, agent: Agent, work: Work, limits: Limits) -> None:
         """Run to one of the endings, writing every event to the log."""
+        noting = NOTES.set(self._calls.append)
         try:
             await self._pump(agent, replace(work, aloud=self.say), limits)
         except asyncio.CancelledError:
@@ -73,6 +77,8 @@ class Run:
             await self._fail(error, error)
         except Exception as error:  # an agent may raise anything
             await self._fail(AgentError(), error)
+        finally:
+            NOTES.reset(noting)
 
     async def stop(self) -> None:
         """Give the run the ending of one that was stopped; whatever it says later is not heard."""
@@ -81,7 +87,8 @@ class Run:
         if self.draining:
             await self._fail(StreamInterrupted(), asyncio.CancelledError("draining"))
         else:
-            await self._write(self.turn.cancel(at=self._now()))
+            at = self._now()
+            await self._write([*self._noted(at), *self.turn.cancel(at=at)])
 
     def say(self, words: Sequence[str]) -> bool:
         """Say words between two of the agent's batches; false if they can't be said so now."""
@@ -121,7 +128,18 @@ class Run:
     def _receive(self, batch: Sequence[Event], at: int) -> list[Envelope]:
         if self.stopped or self.is_over:  # and the agent does not let go
             raise asyncio.CancelledError
+        if self._calls:
+            batch = (*self._take_calls(), *batch)
         return self.turn.receive(batch, at=at)
+
+    def _take_calls(self) -> Sequence[Event]:
+        calls = tuple(self._calls)
+        del self._calls[: len(calls)]  # a node in a thread may note another one meanwhile
+        return calls
+
+    def _noted(self, at: int) -> list[Envelope]:
+        """Return what an ending that the agent did not give has to tell before it."""
+        return self.turn.receive(self._take_calls(), at=at)
 
     def _deadline(self, since: int | None, ends: float, limits: Limits) -> float:
         """Return when the oldest open node has had its time, or the turn its own."""
@@ -135,7 +153,8 @@ class Run:
             return
         error_id = new_id("err")
         self._reporter.failed(cause, error_id=error_id, turn_id=self.turn.turn_id)
-        failed = self.turn.fail(error, error_id=error_id, at=self._now())
+        at = self._now()
+        failed = [*self._noted(at), *self.turn.fail(error, error_id=error_id, at=at)]
         await self._write([*self._unseen, *failed])
 
     async def _write(self, ending: list[Envelope]) -> None:

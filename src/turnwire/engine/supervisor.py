@@ -16,6 +16,7 @@ from turnwire.errors import Draining, Overloaded, StorageUnavailable, StreamInte
 from turnwire.events import Envelope
 from turnwire.ids import TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, Opening, Store
+from turnwire.storage.members import Charge
 from turnwire.work import Work
 
 _LET_GO_SECONDS: Final = 5.0
@@ -123,12 +124,19 @@ class Supervisor:
         await self._launch(agent, active, work, self._store.begin(opening))
 
     async def resume(
-        self, agent: Agent, turn: Turn, answers: Sequence[Answer], work: Work
+        self,
+        agent: Agent,
+        turn: Turn,
+        answers: Sequence[Answer],
+        work: Work,
+        *,
+        charges: Sequence[Charge] = (),
     ) -> Sequence[Envelope]:
         """Take the answers, run on, and return the new run's first envelopes.
 
         Raises:
-            Conflict: somebody answered first, or the turn does not wait; nothing was stored.
+            Conflict: somebody answered first, the turn does not wait, or an allowance is used up;
+                nothing was stored.
             Draining, Overloaded: as :meth:`require_capacity`.
         """
         self.require_capacity()
@@ -137,7 +145,9 @@ class Supervisor:
         event, before = turn.started.model_copy(update={"resumed": True}), turn.run_id
         started = turn.begin(work.run_id, event, at=work.started_ms)
         earlier = Earlier(event, before, turn.worked_ms(at=work.started_ms))
-        stored = self._store.resume(turn.turn_id, answers, started, now=work.started_ms)
+        stored = self._store.resume(
+            turn.turn_id, answers, started, now=work.started_ms, charges=charges
+        )
         await self._launch(agent, self._activate(turn, started, earlier), work, stored)
         return started
 

@@ -13,6 +13,7 @@ from turnwire.events import (
     Event,
     GuardrailDecided,
     GuardrailDecision,
+    ModelCalled,
     NodeCompleted,
     NodeStarted,
     Pause,
@@ -23,6 +24,7 @@ from turnwire.events import (
     TurnFailed,
     TurnPaused,
     TurnStarted,
+    usage_of,
 )
 from turnwire.ids import PauseId, RunId, Seq, TurnId
 
@@ -52,6 +54,7 @@ class Turn:
         """Every question that the turn has asked, in its first form."""
         self.citations: list[Citation] = []
         self.decisions: list[GuardrailDecision] = []
+        self.calls: list[ModelCalled] = []
         self.open_since: dict[str, int] = {}
         """Open nodes and when the oldest copy of each started, in milliseconds."""
         self._sealed: list[Envelope] = []
@@ -143,7 +146,14 @@ class Turn:
     def cancel(self, *, at: int) -> list[Envelope]:
         """End a running turn because somebody with the right to do so stopped it."""
         spoke = self.started.model if self.started and self.order.said else "none"
-        ending = TurnCompleted(finish_reason="cancelled", content=self.text, cost=Cost(model=spoke))
+        usage = usage_of(self.calls)
+        cost = Cost(
+            model=spoke,
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            usd=sum(each.usd for each in self.calls),
+        )
+        ending = TurnCompleted(finish_reason="cancelled", content=self.text, usage=usage, cost=cost)
         return self.receive((ending,), at=at)
 
     def drop(self, run_id: RunId, *, at: int) -> list[Envelope]:
@@ -176,6 +186,8 @@ class Turn:
                 self.citations.append(event.citation)
             case GuardrailDecided():
                 self.decisions.append(event.decision)
+            case ModelCalled():
+                self.calls.append(event)
             case TurnStarted() | TurnPaused():
                 self._remember_run(event, at)
             case _:

@@ -15,6 +15,7 @@ from turnwire.events.evidence import (
     Search,
 )
 from turnwire.events.guardrail import GuardrailDecided, GuardrailDecision
+from turnwire.events.model import CallOutcome, ModelCalled, usage_of
 from turnwire.events.node import (
     NodeCompleted,
     NodeStarted,
@@ -45,6 +46,7 @@ __all__ = [
     "ActionCompleted",
     "AnswerSpan",
     "BaseEvent",
+    "CallOutcome",
     "Citation",
     "CitationAdded",
     "Cost",
@@ -54,6 +56,7 @@ __all__ = [
     "Funnel",
     "GuardrailDecided",
     "GuardrailDecision",
+    "ModelCalled",
     "NodeCompleted",
     "NodeStarted",
     "Passage",
@@ -77,4 +80,5 @@ __all__ = [
     "Usage",
     "pack",
     "unpack",
+    "usage_of",
 ]

@@ -7,6 +7,7 @@ from pydantic import Field, TypeAdapter
 from turnwire.events.base import BaseEvent
 from turnwire.events.evidence import CitationAdded, RetrievalCompleted
 from turnwire.events.guardrail import GuardrailDecided
+from turnwire.events.model import ModelCalled
 from turnwire.events.node import NodeCompleted, NodeStarted
 from turnwire.events.text import ReasoningDelta, TextDelta, TextReplaced
 from turnwire.events.tool import ActionCompleted, ToolCompleted, ToolStarted
@@ -19,6 +20,7 @@ Event: TypeAlias = (
     | NodeCompleted
     | GuardrailDecided
     | ReasoningDelta
+    | ModelCalled
     | RetrievalCompleted
     | ToolStarted
     | ToolCompleted

@@ -88,6 +88,7 @@ class GraphAgent:
             raise broken from error
         finally:
             outlet.close()
+            tap.close()
         remember = self.manifest.remember
         if remember is not None and not translator.interrupts:
             await keep(self._saver, work.conversation_id, remember)

@@ -21,6 +21,10 @@ Ending = Literal["none", "stop", "length", "filtered", "failed"]
 BILL: Final = "turnwire"
 """Where the last chunk's ``response_metadata`` tells who answered, and what it cost."""
 
+SELF_METERED: Final = "turnwire:metered"
+"""The tag of a model that notes its own calls for the turn."""
+
+_CHARACTERS: Final = 4
 _REASONS: Final = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
 _ENDINGS: Final[Mapping[str, Ending]] = {
     **dict.fromkeys(
@@ -129,6 +133,11 @@ def _reads_directly(model: BaseChatModel) -> bool:
     streams = kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage]
     adds = model.rate_limiter or model.disable_streaming or model.output_version or model.callbacks
     return streams and not adds
+
+
+def estimated(characters: int) -> int:
+    """Return about how many tokens so many characters are: OpenAI's rule of thumb for English."""
+    return -(-characters // _CHARACTERS)
 
 
 def message_of(chunk: Chunk) -> BaseMessage:

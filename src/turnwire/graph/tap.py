@@ -19,6 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 from turnwire.events import ReasoningDelta
 from turnwire.graph.emit import Speaker, speaker
 from turnwire.graph.manifest import Manifest
+from turnwire.graph.metered import Meter, is_metered
 from turnwire.graph.plain import root_task
 from turnwire.graph.thoughts import thoughts
 
@@ -35,6 +36,7 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         self.heard: set[str] = set()
         """Ids of the messages that were said, in whole or in part."""
         self._answer_node = manifest.answer_node
+        self._meter = Meter()
         self._calls: dict[UUID, tuple[str, Speaker]] = {}
 
     def on_chat_model_start(
@@ -48,6 +50,8 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> None:
         """Listen to the call, unless it is tagged ``nostream`` or of another node."""
+        if not is_metered(tags):
+            self._meter.begin(run_id, messages[0], metadata or {})
         if TAG_NOSTREAM in (tags or ()):
             return
         node, _ = root_task(metadata or {})
@@ -63,6 +67,7 @@ class Tap(BaseCallbackHandler, Listener[Any]):
         **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> None:
         """Say the next words."""
+        self._meter.heard(run_id, len(token))
         call = self._calls.get(run_id)
         if call is None or not isinstance(chunk, ChatGenerationChunk):
             return
@@ -77,15 +82,23 @@ class Tap(BaseCallbackHandler, Listener[Any]):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401
         """Remember the message, which a model that does not stream says here for the first time."""
+        said = [one for several in response.generations for one in several]
+        messages = [each.message for each in said if isinstance(each, ChatGeneration)]
+        self._meter.ended(run_id, messages[0] if messages else None)
         if self._calls.pop(run_id, None) is None:
             return
-        for each in (one for several in response.generations for one in several):
-            if isinstance(each, ChatGeneration) and isinstance(each.message, AIMessage):
-                self.heard.add(each.message.id or "")
+        for each in messages:
+            if isinstance(each, AIMessage):
+                self.heard.add(each.id or "")
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ANN401
         """Forget the call."""
+        self._meter.failed(run_id, error)
         self._calls.pop(run_id, None)
+
+    def close(self) -> None:
+        """Note what is still being said as cut."""
+        self._meter.close()
 
     # What a handler of LangChain's own streaming APIs has to have; nobody iterates a tap.
 

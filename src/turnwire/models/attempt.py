@@ -11,9 +11,17 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from turnwire.errors import BudgetExceeded
-from turnwire.graph.heard import Chunk, Heard, are_sound, calls_in, chunks_of, message_of
+from turnwire.graph.heard import (
+    Chunk,
+    Heard,
+    are_sound,
+    calls_in,
+    chunks_of,
+    estimated,
+    message_of,
+)
 from turnwire.graph.thoughts import thoughts
-from turnwire.models.budget import Spent, estimated, estimated_prompt
+from turnwire.models.budget import Spent, estimated_prompt
 from turnwire.models.failover import Failure, Unfit
 from turnwire.models.outcome import Outcome
 from turnwire.models.roles import FREE, Price

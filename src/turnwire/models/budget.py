@@ -10,9 +10,9 @@ from typing import Final
 
 from langchain_core.messages import BaseMessage
 
+from turnwire.graph.heard import estimated
 from turnwire.models.roles import Price
 
-_CHARACTERS: Final = 4
 _TURNS: Final = 10_000
 
 
@@ -76,11 +76,6 @@ class Ledger:
         self._spent[turn_id] = self._spent.pop(turn_id, Spent()) + spent
         if len(self._spent) > self._turns:
             del self._spent[next(iter(self._spent))]
-
-
-def estimated(characters: int) -> int:
-    """Return about how many tokens so many characters are."""
-    return -(-characters // _CHARACTERS)
 
 
 def estimated_prompt(messages: Iterable[BaseMessage]) -> int:

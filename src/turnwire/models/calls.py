@@ -9,6 +9,7 @@ from typing import Final, cast
 from langgraph.runtime import get_runtime
 
 from turnwire.errors import BudgetExceeded, UpstreamUnavailable
+from turnwire.events import ModelCalled
 from turnwire.graph.context import TurnContext
 from turnwire.models.attempt import Attempt, Upstream
 from turnwire.models.breaker import Breakers
@@ -24,7 +25,7 @@ from turnwire.models.failover import (
     verdict,
 )
 from turnwire.models.outcome import Outcome, log_outcome
-from turnwire.probe import ProviderHealth, ProviderOutcome
+from turnwire.probe import ProviderHealth, ProviderOutcome, note_call
 
 PATIENCE: Final = 2.0
 _OUTCOMES: Final[Mapping[Kind, ProviderOutcome]] = {
@@ -112,7 +113,7 @@ class Calls:
         finally:
             if is_probe:
                 breakers.released(key)
-            self._account(attempt, failure)
+            self._account(attempt, failure, ended)
             self._report(attempt, ended)
 
     def wait_after(self, attempt: Attempt, error: Exception) -> float:
@@ -165,12 +166,14 @@ class Calls:
         elif failure.is_providers:
             self._terms.breakers.failed(key)
 
-    def _account(self, attempt: Attempt, failure: Failure | None) -> None:
+    def _account(self, attempt: Attempt, failure: Failure | None, ended: ProviderOutcome) -> None:
         spent = attempt.spent()
         self.took += spent
         if self._turn_id:
             self._terms.ledger.add(self._turn_id, spent)
-        self._terms.observe(attempt.outcome(failure, turn_id=self._turn_id))
+        outcome = attempt.outcome(failure, turn_id=self._turn_id)
+        self._terms.observe(outcome)
+        note_call(_called(outcome, ended))
 
     def _report(self, attempt: Attempt, ended: ProviderOutcome) -> None:
         health, terms, upstream = self._terms.health, self._terms, attempt.upstream
@@ -179,6 +182,19 @@ class Calls:
         health.called(upstream.label, ended, seconds=terms.clock() - attempt.began)
         state = terms.breakers.state(upstream.key)
         health.breaker(upstream.label, "half_open" if state == "probing" else state)
+
+
+def _called(outcome: Outcome, ended: ProviderOutcome) -> ModelCalled:
+    first, spent = outcome.first_seconds, outcome.spent
+    return ModelCalled(
+        provider=outcome.label,
+        outcome=ended,
+        duration_ms=round(outcome.seconds * 1000),
+        first_token_ms=None if first is None else round(first * 1000),
+        tokens_in=spent.tokens_in,
+        tokens_out=spent.tokens_out,
+        usd=spent.usd,
+    )
 
 
 def _turn_id() -> str | None:

@@ -20,7 +20,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableBinding
 from pydantic import Field, SkipValidation
 
-from turnwire.graph.heard import BILL, Chunk
+from turnwire.graph.heard import BILL, SELF_METERED, Chunk
 from turnwire.models.attempt import Attempt, Upstream
 from turnwire.models.budget import Spent, estimated_prompt
 from turnwire.models.calls import Calls, Terms
@@ -40,6 +40,7 @@ class Gateway(BaseChatModel):
     """
 
     upstreams: SkipValidation[Sequence[Upstream]] = Field(exclude=True, repr=False)
+    tags: list[str] | None = Field(default_factory=lambda: [SELF_METERED])
     terms: SkipValidation[Terms] = Field(default_factory=Terms, exclude=True, repr=False)
 
     @property

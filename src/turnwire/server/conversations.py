@@ -12,7 +12,7 @@ from turnwire.admission.principal import Principal
 from turnwire.errors import RequestInvalid
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId, is_identifier
-from turnwire.server.access import Access
+from turnwire.server.callers import Callers
 from turnwire.server.negotiation import wants_tokens
 from turnwire.server.ownership import owned, owned_turn, readable_turn
 from turnwire.server.stream import Streams
@@ -24,21 +24,21 @@ from turnwire.wires.execution import Execution
 _NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
-def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
+def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
     """Return the routes of conversations and their turns."""
     routes = APIRouter(prefix="/conversations", tags=["conversations"])
 
     @routes.get("")
     async def conversations(request: Request) -> Response:
         """The caller's conversations, newest first."""
-        principal = await access.require(request, "chat")
+        principal = await callers.require(request, "chat")
         records = await turns.store.conversations(principal.id)
         return JSONResponse({"conversations": [_conversation(each) for each in records]})
 
     @routes.get("/{conversation_id}")
     async def conversation(request: Request, conversation_id: str) -> Response:
         """One conversation with its turns, oldest first."""
-        principal = await access.require(request, "chat")
+        principal = await callers.require(request, "chat")
         record = await owned(turns.store, principal, _conversation_id(conversation_id))
         found = await turns.store.turns(record.conversation_id)
         return JSONResponse({**_conversation(record), "turns": [_turn(each) for each in found]})
@@ -46,14 +46,14 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
     @routes.delete("/{conversation_id}", status_code=204)
     async def erase(request: Request, conversation_id: str) -> Response:
         """Delete a conversation: turns, events, pauses and checkpoints."""
-        principal = await access.require(request, "chat")
+        principal = await callers.require(request, "chat")
         await turns.erase(principal, _conversation_id(conversation_id))
         return Response(status_code=204)
 
     @routes.post("/{conversation_id}/cancel")
     async def cancel(request: Request, conversation_id: str) -> Response:
         """Stop the turn that runs or waits; says truthfully whether there was one."""
-        principal = await access.require(request, "chat")
+        principal = await callers.require(request, "chat")
         stopped = await turns.cancel(principal, _conversation_id(conversation_id))
         if stopped is None:
             return JSONResponse({"cancelled": False})
@@ -62,17 +62,19 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
 
     @routes.get("/{conversation_id}/turns/{turn_id}")
     async def turn(request: Request, conversation_id: str, turn_id: str) -> Response:
-        """One turn, with its whole answer."""
-        principal = await access.require(request, "chat")
+        """One turn, with its whole answer and, when it has paused or ended, its receipt."""
+        principal = await callers.require(request, "chat")
         found = await owned_turn(
             turns.store, principal, _conversation_id(conversation_id), TurnId(turn_id)
         )
-        return JSONResponse(_turn(found))
+        receipt = await turns.store.receipt(found.turn_id)
+        told = receipt.model_dump(mode="json") if receipt else None
+        return JSONResponse({**_turn(found), "receipt": told})
 
     @routes.get("/{conversation_id}/turns/{turn_id}/events")
     async def events(request: Request, conversation_id: str, turn_id: str) -> Response:
         """Re-attach to a turn: what came after `Last-Event-ID` or `?after=`, then live."""
-        principal = await _reader(access, request)
+        principal = await _reader(callers, request)
         found = await readable_turn(
             turns.store, principal, _conversation_id(conversation_id), TurnId(turn_id)
         )
@@ -83,9 +85,9 @@ def router(access: Access, turns: Turns, streams: Streams) -> APIRouter:
     return routes
 
 
-async def _reader(access: Access, request: Request) -> Principal:
+async def _reader(callers: Callers, request: Request) -> Principal:
     """Return a caller who may follow turns: their own, or those put to reviewers."""
-    principal = await access.identify(request)
+    principal = await callers.identify(request)
     if not principal.may("review"):
         principal.require("chat")
     return principal

@@ -9,7 +9,6 @@ from starlette.responses import Response
 from turnwire.errors import RequestInvalid
 from turnwire.ids import ConversationId
 from turnwire.probe import CALLER
-from turnwire.server.access import Access
 from turnwire.server.bodies import (
     ChatRequest,
     InputAnswer,
@@ -19,6 +18,7 @@ from turnwire.server.bodies import (
     parse_chat,
     read_json,
 )
+from turnwire.server.callers import Callers
 from turnwire.server.direct import add_direct
 from turnwire.server.negotiation import locale, wants_stream, wants_tokens
 from turnwire.server.openapi import answers_with, takes
@@ -28,7 +28,7 @@ from turnwire.wires.execution import Execution
 from turnwire.wires.execution_frames import ChatResponse
 
 
-def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
+def mount(app: FastAPI, callers: Callers, turns: Turns, streams: Streams) -> None:
     """Add the routes of the execution wire."""
     about: dict[str, Any] = {"methods": ["POST"], "tags": ["execution wire"]}
 
@@ -40,7 +40,7 @@ def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
     async def chat(request: Request) -> Response:
         """Begin a turn. Answers JSON, or `text/event-stream` where `Accept` asks for it."""
         data, body_hash = await read_json(request)
-        principal = await access.require(request, "chat")
+        principal = await callers.require(request, "chat")
         body, caller = parse_chat(data), CALLER.get()
         new = NewTurn(
             principal=principal,
@@ -60,7 +60,7 @@ def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
         """Go on with a paused turn: a reviewer's decision, or answers to a graph's questions."""
         data, _ = await read_json(request)
         if _is_review(data):
-            reviewer = await access.require(request, "review")
+            reviewer = await callers.require(request, "review")
             decided = parse(ReviewAnswer, data)
             followed = await turns.resume_review(
                 reviewer,
@@ -72,7 +72,7 @@ def mount(app: FastAPI, access: Access, turns: Turns, streams: Streams) -> None:
                 ),
             )
         else:
-            principal = await access.require(request, "chat")
+            principal = await callers.require(request, "chat")
             given = parse(InputAnswer, data)
             followed = await turns.resume_inputs(
                 principal, ConversationId(given.thread_id), given.answers

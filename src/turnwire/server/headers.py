@@ -15,7 +15,6 @@ _SENT: Final = (
     "Content-Type",
     "Idempotency-Key",
     "Last-Event-ID",
-    "X-Turnwire-Session",
     "traceparent",
 )
 """Request headers that scripts of other origins may send."""
@@ -46,6 +45,8 @@ class HeaderPolicy:
     """Origins whose scripts may read answers; cookies never go with them."""
     tls_only: bool = False
     """Whether browsers that came by TLS are told to come by nothing else."""
+    session_header: str = "X-Turnwire-Session"
+    """The name of the header with a member's session."""
 
 
 class SafeHeaders:
@@ -80,7 +81,7 @@ def install(app: FastAPI, policy: HeaderPolicy) -> None:
             CORSMiddleware,
             allow_origins=policy.cors_origins,
             allow_methods=("GET", "POST", "PUT", "DELETE"),
-            allow_headers=_SENT,
+            allow_headers=(*_SENT, policy.session_header),
             expose_headers=_EXPOSED,
         )
     app.add_middleware(SafeHeaders, tls_only=policy.tls_only)

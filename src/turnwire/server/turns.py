@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -20,6 +20,7 @@ from turnwire.admission.decide import (
     answer_review,
 )
 from turnwire.admission.principal import Principal
+from turnwire.admission.quota import QuotaPolicy, require_room
 from turnwire.clock import Now
 from turnwire.engine.agent import Agent
 from turnwire.engine.grammar import TurnState
@@ -47,6 +48,7 @@ from turnwire.storage.base import (
     Store,
     TurnRecord,
 )
+from turnwire.storage.members import Charge, Used
 from turnwire.work import Message, Unsettled, Work
 
 _ATTEMPTS: Final = 20
@@ -96,6 +98,7 @@ class TurnPolicy:
     if_busy: IfBusy = "reject"
     enqueue_seconds: float = 60.0
     """How long a request waits for a busy conversation under ``enqueue``."""
+    quotas: QuotaPolicy = field(default_factory=QuotaPolicy)
 
 
 class Turns:
@@ -156,7 +159,7 @@ class Turns:
         if edited_text is not None:
             value["edited_text"] = edited_text
         answer = Answer(pause_id=review.pause.pause_id, decision=decision, decided_by=reviewer.id)
-        return await self._resume(review, [answer], {review.pause.pause_id: value})
+        return await self._resume(reviewer, review, [answer], {review.pause.pause_id: value})
 
     async def resume_inputs(
         self,
@@ -171,7 +174,7 @@ class Turns:
             Answer(pause_id=each.pause.pause_id, decision="answered", decided_by=principal.id)
             for each in named
         ]
-        return await self._resume(named[0], decided, answers)
+        return await self._resume(principal, named[0], decided, answers)
 
     async def waiting_reviews(self) -> list[PauseRecord]:
         """Return the reviews that can be decided now, newest first."""
@@ -205,16 +208,19 @@ class Turns:
             await agent.forget(conversation_id)
 
     async def _begin(self, agent: Agent, new: NewTurn) -> Followed:
-        ask = Ask(
-            principal=new.principal.id,
-            conversation_id=new.conversation_id,
-            agent=agent.slug,
-            if_busy=new.if_busy,
-            body_hash=new.body_hash,
-        )
         for _ in range(_ATTEMPTS):
+            now = self._now()
+            ask = Ask(
+                principal=new.principal.id,
+                conversation_id=new.conversation_id,
+                agent=agent.slug,
+                if_busy=new.if_busy,
+                body_hash=new.body_hash,
+                now=now,
+                charges=self.policy.quotas.charges(new.principal, now=now),
+            )
             facts = await self.store.facts(
-                new.principal.id, new.conversation_id, new.idempotency_key
+                ask.principal, ask.conversation_id, new.idempotency_key, charges=ask.charges
             )
             match admit(ask, facts):
                 case Join(turn):
@@ -225,16 +231,21 @@ class Turns:
                     await self.supervisor.cancel(turn.turn_id)
                 case Begin(dropping):
                     try:
-                        return await self._start(agent, new, facts, dropping)
+                        return await self._start(agent, new, ask, facts, dropping)
                     except Conflict:
                         continue
         raise TurnInProgress
 
     async def _start(
-        self, agent: Agent, new: NewTurn, facts: ConversationFacts, dropping: TurnRecord | None
+        self,
+        agent: Agent,
+        new: NewTurn,
+        ask: Ask,
+        facts: ConversationFacts,
+        dropping: TurnRecord | None,
     ) -> Followed:
         self.supervisor.require_capacity()
-        at = self._now()
+        at = ask.now
         conversation_id = new.conversation_id or ConversationId(new_id("conv"))
         turn = Turn(TurnId(new_id("trn")))
         event = TurnStarted(
@@ -267,6 +278,7 @@ class Turns:
             started=started,
             earlier_turns=facts.conversation.turns if facts.conversation else None,
             dropped=dropped,
+            charges=ask.charges,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
         await self.supervisor.start(agent, turn, opening, _work(record, event.model, unsettled))
@@ -274,6 +286,7 @@ class Turns:
 
     async def _resume(
         self,
+        caller: Principal,
         record: PauseRecord,
         answers: Sequence[Answer],
         values: Mapping[PauseId, JsonValue],
@@ -285,18 +298,26 @@ class Turns:
         turn = await self.supervisor.restore(record.turn_id)
         if turn.started is None:
             raise ResumeUnavailable
+        at = self._now()
         work = replace(
             _work(turn_record, turn.started.model),
             answers=values,
             run_id=RunId(new_id("run")),
-            started_ms=self._now(),
+            started_ms=at,
         )
+        charges = self.policy.quotas.resuming(caller, record.pause.kind, now=at)
+        agent = self.agents[record.agent]
+        require_room(charges, await self._used(charges), now=at)
         try:
-            started = await self.supervisor.resume(self.agents[record.agent], turn, answers, work)
+            started = await self.supervisor.resume(agent, turn, answers, work, charges=charges)
         except Conflict:
+            require_room(charges, await self._used(charges), now=at)
             await self._retell(record, values)
             raise ResumeUnavailable from None
         return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
+
+    async def _used(self, charges: Sequence[Charge]) -> Sequence[Used]:
+        return await self.store.used(charges) if charges else ()
 
     async def _retell(self, record: PauseRecord, values: Mapping[PauseId, JsonValue]) -> None:
         """Somebody was faster: raise what the rules say now."""

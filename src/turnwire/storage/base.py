@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 
 from turnwire.events import Citation, Envelope, Pause
 from turnwire.ids import BEGINNING, ConversationId, PauseId, RunId, Seq, TurnId
+from turnwire.storage.members import Charge, MemberStore, Used
+from turnwire.storage.receipt import Receipt
 from turnwire.work import Message
 
 TurnPhase = Literal["running", "paused", "completed", "failed"]
@@ -86,6 +88,8 @@ class ConversationFacts:
     """The turns since the last that the agent itself completed, oldest first."""
     repeated: TurnRecord | None = None
     """The turn that the same principal began under the same idempotency key."""
+    used: tuple[Used, ...] = ()
+    """What was used of each window that was asked about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,8 @@ class Opening:
     """How many turns the conversation had when it was looked at; none: it is new."""
     dropped: tuple[TurnId, Sequence[Envelope]] | None = None
     """A paused turn that ends by this one, and the envelopes of its ending."""
+    charges: Sequence[Charge] = ()
+    """What it takes of the allowances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,22 +184,38 @@ class TurnStore(Protocol):
     """Conversations, their turns and their pauses."""
 
     async def facts(
-        self, principal: str, conversation_id: ConversationId | None, idempotency_key: str | None
+        self,
+        principal: str,
+        conversation_id: ConversationId | None,
+        idempotency_key: str | None,
+        *,
+        charges: Sequence[Charge] = (),
     ) -> ConversationFacts:
         """Return all that admission looks at, in one round trip."""
         ...
 
     async def begin(self, opening: Opening) -> None:
-        """Store a new turn with its first event, or raise :class:`Conflict` and store nothing."""
+        """Store a new turn with its first event, or raise :class:`Conflict` and store nothing.
+
+        In the same step the turn's charges are taken; where an allowance has nothing left, that is
+        a conflict too.
+        """
         ...
 
     async def resume(
-        self, turn_id: TurnId, answers: Sequence[Answer], started: Sequence[Envelope], *, now: int
+        self,
+        turn_id: TurnId,
+        answers: Sequence[Answer],
+        started: Sequence[Envelope],
+        *,
+        now: int,
+        charges: Sequence[Charge] = (),
     ) -> None:
         """Take the answers and start the next run, or raise :class:`Conflict` and change nothing.
 
-        One atomic step: every pause named is open and not expired at ``now`` (ms), and the turn
-        is paused.
+        One atomic step: every pause named is open and not expired at ``now`` (ms), the turn is
+        paused, and the allowances have something left for the charges. What the run uses counts
+        for the windows of ``now``.
         """
         ...
 
@@ -207,6 +229,10 @@ class TurnStore(Protocol):
 
     async def turns(self, conversation_id: ConversationId) -> list[TurnRecord]:
         """Return a conversation's turns, oldest first."""
+        ...
+
+    async def receipt(self, turn_id: TurnId) -> Receipt | None:
+        """Return the receipt that was stored when the turn paused or ended last."""
         ...
 
     async def running(self) -> list[TurnRecord]:
@@ -277,7 +303,7 @@ class KeyStore(Protocol):
         ...
 
 
-class Store(EventLog, TurnStore, KeyStore, Protocol):
+class Store(EventLog, TurnStore, KeyStore, MemberStore, Protocol):
     """Everything, as one backend gives it."""
 
     async def open(self) -> None:

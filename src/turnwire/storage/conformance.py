@@ -26,6 +26,7 @@ from turnwire.events import (
 )
 from turnwire.ids import BEGINNING, ConversationId, PauseId, RunId, Seq, TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, KeyRecord, Opening, Store, TurnRecord
+from turnwire.storage.members import Charge
 from turnwire.storage.tail import WINDOW
 from turnwire.work import Message
 
@@ -98,7 +99,12 @@ class Script:
         )
 
     def opening(
-        self, *, earlier_turns: int | None = None, principal: str = "key:1", key: str | None = None
+        self,
+        *,
+        earlier_turns: int | None = None,
+        principal: str = "key:1",
+        key: str | None = None,
+        charges: Sequence[Charge] = (),
     ) -> Opening:
         """Return what begins the turn."""
         started = self.start()
@@ -117,7 +123,7 @@ class Script:
             idempotency_key=key,
             body_hash=key and "hash",
         )
-        return Opening(turn=record, started=started, earlier_turns=earlier_turns)
+        return Opening(turn=record, started=started, earlier_turns=earlier_turns, charges=charges)
 
 
 async def _began(store: Store) -> Script:

@@ -17,7 +17,10 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnRecord,
 )
+from turnwire.storage.members import Charge, SessionRecord, Used
+from turnwire.storage.meters import Meters, Sessions
 from turnwire.storage.projection import changes, ends_run, opened, retracted, without_words
+from turnwire.storage.receipt import Receipt, receipt_of
 from turnwire.storage.tail import Tails
 
 
@@ -35,6 +38,9 @@ class MemoryStore:
         self._pauses: dict[str, PauseRecord] = {}
         self._keys: dict[str, KeyRecord] = {}
         self._secrets: dict[tuple[str, str], int] = {}
+        self._receipts: dict[TurnId, Receipt] = {}
+        self._meters = Meters()
+        self._sessions = Sessions()
         self._tails = Tails(self._stored)
 
     async def open(self) -> None:
@@ -83,7 +89,12 @@ class MemoryStore:
         return self._tails.follow(turn_id, after=after, patience=patience, run_id=run_id)
 
     async def facts(
-        self, principal: str, conversation_id: ConversationId | None, idempotency_key: str | None
+        self,
+        principal: str,
+        conversation_id: ConversationId | None,
+        idempotency_key: str | None,
+        *,
+        charges: Sequence[Charge] = (),
     ) -> ConversationFacts:
         """See :class:`turnwire.storage.base.TurnStore`."""
         conversation = self._conversations.get(conversation_id) if conversation_id else None
@@ -95,6 +106,7 @@ class MemoryStore:
             active=latest if latest and latest.phase in ("running", "paused") else None,
             unsettled=self._unsettled(turn_ids),
             repeated=self._turns[repeated] if repeated else None,
+            used=self._meters.used(charges),
         )
 
     async def begin(self, opening: Opening) -> None:
@@ -108,6 +120,7 @@ class MemoryStore:
             or opening.earlier_turns != (facts.conversation and facts.conversation.turns)
         ):
             raise Conflict
+        self._meters.require_room(opening.charges)
         if opening.dropped is not None:
             await self.close_paused(*opening.dropped)
         known = facts.conversation or ConversationRecord(
@@ -125,10 +138,17 @@ class MemoryStore:
         self._by_conversation.setdefault(turn.conversation_id, []).append(turn.turn_id)
         if turn.idempotency_key is not None:
             self._by_key[turn.principal, turn.idempotency_key] = turn.turn_id
+        self._meters.take(turn.turn_id, opening.charges)
         self._start(opening.started)
 
     async def resume(
-        self, turn_id: TurnId, answers: Sequence[Answer], started: Sequence[Envelope], *, now: int
+        self,
+        turn_id: TurnId,
+        answers: Sequence[Answer],
+        started: Sequence[Envelope],
+        *,
+        now: int,
+        charges: Sequence[Charge] = (),
     ) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
         self._require_paused(turn_id)
@@ -138,6 +158,7 @@ class MemoryStore:
                 raise Conflict
             if record.pause.expires_ms is not None and record.pause.expires_ms <= now:
                 raise Conflict
+        self._meters.require_room(charges)
         for each in answers:
             self._pauses[each.pause_id] = replace(
                 self._pauses[each.pause_id],
@@ -145,6 +166,8 @@ class MemoryStore:
                 decision=each.decision,
                 decided_by=each.decided_by,
             )
+        self._meters.go_on(turn_id, now=now)
+        self._meters.take(turn_id, charges)
         self._start(started)
 
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
@@ -162,6 +185,10 @@ class MemoryStore:
     async def turns(self, conversation_id: ConversationId) -> list[TurnRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
         return [self._turns[each] for each in self._by_conversation.get(conversation_id, ())]
+
+    async def receipt(self, turn_id: TurnId) -> Receipt | None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return self._receipts.get(turn_id)
 
     async def running(self) -> list[TurnRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
@@ -193,6 +220,7 @@ class MemoryStore:
         for each in await self.turns(conversation_id):
             del self._turns[each.turn_id]
             self._log.pop(each.turn_id, None)
+            self._receipts.pop(each.turn_id, None)
             if each.idempotency_key is not None:
                 self._by_key.pop((each.principal, each.idempotency_key), None)
         self._by_conversation.pop(conversation_id, None)
@@ -254,6 +282,22 @@ class MemoryStore:
         """See :class:`turnwire.storage.base.KeyStore`."""
         return self._secrets.get((kind, secret_hash), 0) > now
 
+    async def add_session(self, session: SessionRecord) -> None:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        self._sessions.add(session)
+
+    async def session(self, session_hash: str, *, now: int) -> SessionRecord | None:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        return self._sessions.find(session_hash, now=now)
+
+    async def renew_session(self, session_hash: str, *, now: int, expires_ms: int) -> None:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        self._sessions.renew(session_hash, now=now, expires_ms=expires_ms)
+
+    async def used(self, charges: Sequence[Charge]) -> tuple[Used, ...]:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        return self._meters.used(charges)
+
     def _forget_oldest(self, ended: TurnId) -> None:
         turn = self._turns.get(ended)
         if turn is None or turn.phase == "paused":
@@ -278,6 +322,8 @@ class MemoryStore:
     def _keep(self, turn_id: TurnId, envelopes: Sequence[Envelope], *, row: bool) -> None:
         turn = self._turns.get(turn_id)
         if turn is None:  # erased while it ran
+            if ends_run(envelopes):
+                self._meters.settle(turn_id, 0, is_over=True)
             return
         log = self._log.setdefault(turn_id, [])
         log.extend(envelopes)
@@ -289,6 +335,10 @@ class MemoryStore:
             self._turns[turn_id] = turn
             for each in opened(turn, envelopes):
                 self._pauses.setdefault(each.pause.pause_id, each)
+        if ends_run(envelopes):
+            self._receipts[turn_id] = receipt = receipt_of(log)
+            is_over = turn.phase != "paused"
+            self._meters.settle(turn_id, receipt.usage.total_tokens, is_over=is_over)
 
     def _start(self, started: Sequence[Envelope]) -> None:
         self._keep(started[0].turn_id, started, row=True)

@@ -17,6 +17,7 @@ from turnwire.events import Envelope
 from turnwire.ids import TurnId
 from turnwire.storage import statements
 from turnwire.storage.projection import ends_run, retracted
+from turnwire.storage.receipt import Tally
 from turnwire.storage.tail import Tails
 from turnwire.storage.writer import Writer
 
@@ -38,6 +39,8 @@ class PackedLog:
         self._scrub = scrub
         self._tails = tails
         self._waiting: dict[TurnId, list[Envelope]] = {}
+        self._tallies: dict[TurnId, Tally] = {}
+        """Of turns in their first run; the receipt of any other is reduced from what is stored."""
         self._unflushed = 0
         self._flush: asyncio.TimerHandle | None = None
         self._broken: set[TurnId] = set()
@@ -57,6 +60,10 @@ class PackedLog:
         """Try nothing more; after the writer has ended."""
         if self._payment is not None:
             self._payment.cancel()
+
+    def begun(self, started: Sequence[Envelope]) -> None:
+        """Count along with a new turn, whose beginning is stored."""
+        self._tallies[started[0].turn_id] = Tally().hear(started)
 
     async def append(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""
@@ -83,6 +90,9 @@ class PackedLog:
         """See :class:`turnwire.storage.base.EventLog`."""
         self._tails.extend(envelopes)
         turn_id = envelopes[0].turn_id
+        tally = self._tallies.get(turn_id)
+        if tally is not None:
+            tally.hear(envelopes)
         waiting = self._waiting.get(turn_id)
         if waiting is None:
             self._waiting[turn_id] = list(envelopes)
@@ -95,12 +105,14 @@ class PackedLog:
 
     async def announce(self, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.EventLog`."""
+        self._tallies.pop(envelopes[0].turn_id, None)
         self._tails.extend(envelopes)
         self._owe(envelopes)
 
     async def _end(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
         """Store an ending with what waits of its turn; it is shown when it is durable."""
-        waiting = self._take(turn_id)
+        waiting, tally = self._take(turn_id), self._tallies.pop(turn_id, None)
+        receipt = tally.hear(envelopes).receipt() if tally is not None else None
         broken = turn_id in self._broken
         self._broken.discard(turn_id)
         if broken:
@@ -120,7 +132,8 @@ class PackedLog:
                 told.set_exception(error)
                 told.exception()  # marks it as retrieved, should nobody wait any more
 
-        self._writer.submit(lambda db: statements.settle(db, [*waiting, *envelopes]), done)
+        settled = [*waiting, *envelopes]
+        self._writer.submit(lambda db: statements.settle(db, settled, receipt), done)
         await asyncio.shield(told)
 
     def _take(self, turn_id: TurnId) -> list[Envelope]:

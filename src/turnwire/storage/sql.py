@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
-from turnwire.storage import statements
+from turnwire.storage import metering, sessions, statements
 from turnwire.storage.base import (
     Answer,
     ConversationFacts,
@@ -25,7 +25,9 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnRecord,
 )
+from turnwire.storage.members import Charge, SessionRecord, Used
 from turnwire.storage.packed_log import PackedLog
+from turnwire.storage.receipt import Receipt
 from turnwire.storage.rows import key_record, key_values
 from turnwire.storage.sqlite_file import engine_for, prepare
 from turnwire.storage.tables import KEYS, META, SECRETS
@@ -106,25 +108,39 @@ class SqliteStore:
         return self._tails.follow(turn_id, after=after, patience=patience, run_id=run_id)
 
     async def facts(
-        self, principal: str, conversation_id: ConversationId | None, idempotency_key: str | None
+        self,
+        principal: str,
+        conversation_id: ConversationId | None,
+        idempotency_key: str | None,
+        *,
+        charges: Sequence[Charge] = (),
     ) -> ConversationFacts:
         """See :class:`turnwire.storage.base.TurnStore`."""
-        if conversation_id is None and idempotency_key is None:
+        if conversation_id is None and idempotency_key is None and not charges:
             return ConversationFacts()
         return await self._query(
-            lambda db: statements.facts(db, principal, conversation_id, idempotency_key)
+            lambda db: statements.facts(db, principal, conversation_id, idempotency_key, charges)
         )
 
     async def begin(self, opening: Opening) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
         await self._writer.run(lambda db: statements.begin(db, opening))
+        self._log.begun(opening.started)
         self._tails.start(opening.started)
 
     async def resume(
-        self, turn_id: TurnId, answers: Sequence[Answer], started: Sequence[Envelope], *, now: int
+        self,
+        turn_id: TurnId,
+        answers: Sequence[Answer],
+        started: Sequence[Envelope],
+        *,
+        now: int,
+        charges: Sequence[Charge] = (),
     ) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
-        await self._writer.run(lambda db: statements.resume(db, turn_id, answers, started, now))
+        await self._writer.run(
+            lambda db: statements.resume(db, turn_id, answers, started, now=now, charges=charges)
+        )
         self._tails.start(started)
 
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
@@ -138,6 +154,10 @@ class SqliteStore:
     async def turns(self, conversation_id: ConversationId) -> list[TurnRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
         return await self._query(lambda db: statements.turns(db, conversation_id))
+
+    async def receipt(self, turn_id: TurnId) -> Receipt | None:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return await self._query(lambda db: statements.receipt(db, turn_id))
 
     async def running(self) -> list[TurnRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
@@ -230,6 +250,24 @@ class SqliteStore:
     def _scrub(self) -> None:
         with suppress(RuntimeError):  # closing, which empties the write-ahead log as well
             self._readers.submit(self._empty_wal)
+
+    async def add_session(self, session: SessionRecord) -> None:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        await self._writer.run(lambda db: sessions.add(db, session))
+
+    async def session(self, session_hash: str, *, now: int) -> SessionRecord | None:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        return await self._query(lambda db: sessions.find(db, session_hash, now=now))
+
+    async def renew_session(self, session_hash: str, *, now: int, expires_ms: int) -> None:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        await self._writer.run(
+            lambda db: sessions.renew(db, session_hash, now=now, expires_ms=expires_ms)
+        )
+
+    async def used(self, charges: Sequence[Charge]) -> tuple[Used, ...]:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        return await self._query(lambda db: metering.used(db, charges))
 
     def _empty_wal(self) -> None:
         """Leave no copy of what was erased in the write-ahead log."""

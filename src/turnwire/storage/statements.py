@@ -23,6 +23,7 @@ from sqlalchemy.exc import IntegrityError
 
 from turnwire.events import Envelope, TurnPaused, pack, unpack
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId
+from turnwire.storage import metering
 from turnwire.storage.base import (
     Answer,
     Conflict,
@@ -32,8 +33,10 @@ from turnwire.storage.base import (
     PauseRecord,
     TurnRecord,
 )
+from turnwire.storage.members import Charge
 from turnwire.storage.prepared import Prepared
-from turnwire.storage.projection import changes, opened, retracted, without_words
+from turnwire.storage.projection import changes, ends_run, opened, retracted, without_words
+from turnwire.storage.receipt import Receipt, receipt_of
 from turnwire.storage.rows import (
     conversation_record,
     new_turn_values,
@@ -42,7 +45,7 @@ from turnwire.storage.rows import (
     turn_record,
     turn_values,
 )
-from turnwire.storage.tables import CONVERSATIONS, EVENTS, PAUSES, TURNS
+from turnwire.storage.tables import CONVERSATIONS, EVENTS, PAUSES, RECEIPTS, TURNS
 
 ACTIVE: Final = ("running", "paused")
 _UNSETTLED: Final = 50
@@ -59,6 +62,18 @@ _KEEP: Final = Prepared(
 )
 """Of a turn that was erased while it ran nothing more is kept."""
 
+_RECEIPT_COLUMNS: Final = ("turn_id", "receipt")
+_RECEIPT: Final = Prepared(
+    insert(RECEIPTS)
+    .prefix_with("OR REPLACE")
+    .from_select(
+        _RECEIPT_COLUMNS,
+        select(*(bindparam(each, type_=RECEIPTS.c[each].type) for each in _RECEIPT_COLUMNS)).where(
+            exists().where(TURNS.c.turn_id == bindparam("turn_id"))
+        ),
+    )
+)
+
 _NEW_CONVERSATION: Final = Prepared(insert(CONVERSATIONS))
 _NEXT_TURN: Final = Prepared(
     update(CONVERSATIONS)
@@ -69,6 +84,15 @@ _NEXT_TURN: Final = Prepared(
     .values(turns=bindparam("after"), updated_ms=bindparam("at"))
 )
 _NEW_TURN: Final = Prepared(insert(TURNS))
+_REPEATED: Final = Prepared(
+    select(TURNS).where(
+        TURNS.c.principal == bindparam("principal"),
+        TURNS.c.idempotency_key == bindparam("idempotency_key"),
+    )
+)
+_CONVERSATION: Final = Prepared(
+    select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == bindparam("conversation_id"))
+)
 
 
 @cache
@@ -125,8 +149,12 @@ def _without_retracted(db: Connection, batch: Sequence[Envelope]) -> Sequence[En
     return without_words(batch, taken_back)
 
 
-def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:
-    """Store envelopes that begin or end a run, and what they change in the turn's row."""
+def settle(db: Connection, envelopes: Sequence[Envelope], receipt: Receipt | None = None) -> None:
+    """Store envelopes that begin or end a run, and what they change in the turn's row.
+
+    ``receipt`` is what the whole turn comes to at the end of the run, where somebody has counted
+    along; without it, the turn's events are read again.
+    """
     turn_id = envelopes[0].turn_id
     keep(db, (envelopes,))
     changed = turn_values(changes(envelopes, lambda: read(db, turn_id, BEGINNING)))
@@ -136,6 +164,15 @@ def settle(db: Connection, envelopes: Sequence[Envelope]) -> None:
         rows = [pause_values(each) for each in opened(record, envelopes)] if record else []
         if rows:  # a question that waits on is announced again, and stays as first asked
             db.execute(sqlite.insert(PAUSES).on_conflict_do_nothing(), rows)
+    if ends_run(envelopes):
+        _account(db, turn_id, receipt, is_over=changed["phase"] != "paused")
+
+
+def _account(db: Connection, turn_id: TurnId, receipt: Receipt | None, *, is_over: bool) -> None:
+    if receipt is None:
+        receipt = receipt_of(read(db, turn_id, BEGINNING))
+    _RECEIPT.run(db, {"turn_id": turn_id, "receipt": receipt.model_dump_json()})
+    metering.settle(db, turn_id, receipt.usage.total_tokens, is_over=is_over)
 
 
 def facts(
@@ -143,22 +180,24 @@ def facts(
     principal: str,
     conversation_id: ConversationId | None,
     idempotency_key: str | None,
+    charges: Sequence[Charge],
 ) -> ConversationFacts:
     """Return what admission looks at."""
-    repeated = None
+    repeated, used = None, metering.used(db, charges)
     if idempotency_key is not None:
-        mine = and_(TURNS.c.principal == principal, TURNS.c.idempotency_key == idempotency_key)
-        found = db.execute(select(TURNS).where(mine)).mappings().first()
-        repeated = turn_record(found) if found else None
+        asked = {"principal": principal, "idempotency_key": idempotency_key}
+        found = _REPEATED.rows(db, asked)
+        repeated = turn_record(found[0]) if found else None
     known = conversation(db, conversation_id) if conversation_id else None
     if known is None:
-        return ConversationFacts(repeated=repeated)
+        return ConversationFacts(repeated=repeated, used=used)
     recent = _recent(db, known.conversation_id)
     return ConversationFacts(
         conversation=known,
         active=recent[0] if recent and recent[0].phase in ACTIVE else None,
         unsettled=tuple(each for each in reversed(recent) if each.phase not in ACTIVE),
         repeated=repeated,
+        used=used,
     )
 
 
@@ -207,6 +246,7 @@ def begin(db: Connection, opening: Opening) -> None:
     first = changes(opening.started, lambda: ())
     _insert(db, _NEW_TURN, {"position": None, **new_turn_values(new), **turn_values(first)})
     keep(db, (opening.started,))
+    metering.take(db, new.turn_id, opening.charges)
 
 
 def resume(
@@ -214,7 +254,9 @@ def resume(
     turn_id: TurnId,
     answers: Sequence[Answer],
     started: Sequence[Envelope],
+    *,
     now: int,
+    charges: Sequence[Charge],
 ) -> None:
     """Take answers and start the next run, or raise ``Conflict``."""
     for each in answers:
@@ -232,6 +274,8 @@ def resume(
         )
     _require_paused(db, turn_id)
     settle(db, started)
+    metering.go_on(db, turn_id, now=now)
+    metering.take(db, turn_id, charges)
 
 
 def close_paused(db: Connection, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
@@ -252,6 +296,12 @@ def turns(db: Connection, conversation_id: ConversationId) -> list[TurnRecord]:
     """Return a conversation's turns, oldest first."""
     mine = select(TURNS).where(TURNS.c.conversation_id == conversation_id)
     return [turn_record(each) for each in db.execute(mine.order_by(TURNS.c.position)).mappings()]
+
+
+def receipt(db: Connection, turn_id: TurnId) -> Receipt | None:
+    """Return the turn's receipt."""
+    stored = db.execute(select(RECEIPTS.c.receipt).where(RECEIPTS.c.turn_id == turn_id)).scalar()
+    return Receipt.model_validate_json(stored) if stored is not None else None
 
 
 def running(db: Connection) -> list[TurnRecord]:
@@ -276,9 +326,8 @@ def pauses(
 
 def conversation(db: Connection, conversation_id: ConversationId) -> ConversationRecord | None:
     """Return the conversation."""
-    query = select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == conversation_id)
-    found = db.execute(query).mappings().first()
-    return conversation_record(found) if found else None
+    found = _CONVERSATION.rows(db, {"conversation_id": conversation_id})
+    return conversation_record(found[0]) if found else None
 
 
 def conversations(db: Connection, principal: str) -> list[ConversationRecord]:
@@ -292,6 +341,7 @@ def erase(db: Connection, conversation_id: ConversationId) -> None:
     """Delete a conversation and everything that hangs on it."""
     its_turns = select(TURNS.c.turn_id).where(TURNS.c.conversation_id == conversation_id)
     db.execute(delete(EVENTS).where(EVENTS.c.turn_id.in_(its_turns)))
+    db.execute(delete(RECEIPTS).where(RECEIPTS.c.turn_id.in_(its_turns)))
     for table in (PAUSES, TURNS, CONVERSATIONS):
         db.execute(delete(table).where(table.c.conversation_id == conversation_id))
 

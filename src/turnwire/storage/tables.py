@@ -131,6 +131,49 @@ SECRETS: Final = Table(
     Column("expires_ms", BigInteger, nullable=False),
 )
 
+SESSIONS: Final = Table(
+    "sessions",
+    METADATA,
+    Column("session_hash", String, primary_key=True),
+    Column("member", String, nullable=False),
+    Column("application", String, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("seen_ms", BigInteger, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+    Index("sessions_by_expiry", "expires_ms"),
+)
+
+USAGE: Final = Table(
+    "usage",
+    METADATA,
+    Column("subject", String, primary_key=True),
+    Column("window_ms", BigInteger, primary_key=True),
+    Column("start_ms", BigInteger, primary_key=True),
+    Column("messages", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Index("usage_by_window", "window_ms", "start_ms"),
+)
+"""What was used of each window, with what is held for turns that run."""
+
+METERS: Final = Table(
+    "meters",
+    METADATA,
+    Column("turn_id", String, primary_key=True),
+    Column("subject", String, primary_key=True),
+    Column("window_ms", BigInteger, nullable=False),
+    Column("start_ms", BigInteger, nullable=False),
+    Column("held", BigInteger, nullable=False),
+    Column("charged", BigInteger, nullable=False),
+)
+"""Which windows a turn that has not ended is charged to."""
+
+RECEIPTS: Final = Table(
+    "receipts",
+    METADATA,
+    Column("turn_id", String, primary_key=True),
+    Column("receipt", Text, nullable=False),
+)
+
 UPGRADES: Final[Mapping[int, Sequence[str]]] = {
     1: (
         "ALTER TABLE api_keys ADD COLUMN per_minute INTEGER",
