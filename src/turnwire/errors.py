@@ -6,6 +6,7 @@ TurnwireError
         InvalidApiKey               401  invalid_api_key
         Forbidden                   403  forbidden
         ResumeUnavailable           403  resume_unavailable
+        ConfirmationUnavailable     403  confirmation_unavailable
         NotFound                    404  not_found
         TurnInProgress              409  turn_in_progress
         AlreadyDecided              409  already_decided
@@ -72,6 +73,15 @@ class ResumeUnavailable(AdmissionRefused):
 
     def __init__(self) -> None:
         super().__init__("There is nothing to resume here.")
+
+
+class ConfirmationUnavailable(AdmissionRefused):
+    """One text for unknown, somebody else's, answered and expired, so that nothing leaks."""
+
+    code, status = "confirmation_unavailable", 403
+
+    def __init__(self) -> None:
+        super().__init__("There is nothing to confirm here.")
 
 
 class NotFound(AdmissionRefused):

@@ -285,21 +285,21 @@ def test_no_frame_outgrows_a_clients_buffer_however_long_the_text(text: str, tok
     assert shown == (text if tokens else "")
 
 
-def test_who_loses_the_connection_within_a_long_text_hears_it_again_from_its_start():
+def test_who_loses_the_connection_within_a_long_text_goes_on_where_it_was():
     replaced = TextReplaced(text="y" * 20_000, reason="edited")
     scenario = Scenario("long", (say(*words("short"), replaced),), phase="running", content="")
     wire, sent = Execution(tokens=True), messages(scenario)
 
     assert [(each.name, each.id) for each in sent[1:]] == [
         ("token", "trn_1.2"),
-        ("text_replaced", "trn_1.2"),
-        ("token", "trn_1.2"),
-        ("token", "trn_1.3"),
+        ("text_replaced", "trn_1.3"),
+        ("token", "trn_1.4"),
+        ("token", "trn_1.5"),
     ]
     log = envelopes(scenario)
-    for each in log[:2]:
-        wire.say(each)
-    assert list(wire.say(log[2])) == sent[2:]
+    for each in log[:3]:
+        wire.hear(each)
+    assert [message for each in log[3:] for message in wire.say(each)] == sent[3:]
 
 
 def test_a_long_delta_is_several_events_of_their_own():

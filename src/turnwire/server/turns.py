@@ -47,7 +47,7 @@ from turnwire.storage.base import (
     Store,
     TurnRecord,
 )
-from turnwire.work import Message, Unsettled, Work
+from turnwire.work import NO_HINTS, Hints, Message, Unsettled, Work
 
 _ATTEMPTS: Final = 20
 """How often facts may change under a decision before the conversation counts as busy."""
@@ -68,6 +68,7 @@ class NewTurn:
     idempotency_key: str | None
     trace_id: str | None = None
     """The caller's trace, if they have one; none: the turn gets its own."""
+    hints: Hints = NO_HINTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,11 @@ class Followed:
     turn_id: TurnId
     after: Seq
     run_id: RunId | None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this is the request that began the turn, so that nobody has heard of it."""
+        return self.after == BEGINNING and self.run_id is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,15 +275,24 @@ class Turns:
             dropped=dropped,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
-        await self.supervisor.start(agent, turn, opening, _work(record, event.model, unsettled))
+        work = replace(_work(record, event.model, unsettled), hints=new.hints)
+        await self.supervisor.start(agent, turn, opening, work)
         return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=turn.run_id)
 
-    async def _resume(
+    async def go_on(
         self,
         record: PauseRecord,
         answers: Sequence[Answer],
         values: Mapping[PauseId, JsonValue],
+        *,
+        confirmed: bool = False,
     ) -> Followed:
+        """Take people's answers to pauses of one turn, ``record`` among them, and run on.
+
+        Raises:
+            Conflict: somebody was faster, or the turn does not wait any more.
+            ResumeUnavailable: its agent is not served any more.
+        """
         self.supervisor.require_capacity()
         turn_record = await self.store.turn(record.turn_id)
         if turn_record is None or record.agent not in self.agents:
@@ -290,13 +305,22 @@ class Turns:
             answers=values,
             run_id=RunId(new_id("run")),
             started_ms=self._now(),
+            confirmed=confirmed,
         )
+        started = await self.supervisor.resume(self.agents[record.agent], turn, answers, work)
+        return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
+
+    async def _resume(
+        self,
+        record: PauseRecord,
+        answers: Sequence[Answer],
+        values: Mapping[PauseId, JsonValue],
+    ) -> Followed:
         try:
-            started = await self.supervisor.resume(self.agents[record.agent], turn, answers, work)
+            return await self.go_on(record, answers, values)
         except Conflict:
             await self._retell(record, values)
             raise ResumeUnavailable from None
-        return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
 
     async def _retell(self, record: PauseRecord, values: Mapping[PauseId, JsonValue]) -> None:
         """Somebody was faster: raise what the rules say now."""

@@ -30,8 +30,12 @@ class Found:
 class Shelf:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str | None, bool]] = []
+        self.hints: list[bool | None] = []
 
-    def search(self, query: str, *, locale: str | None = None) -> Found:
+    def search(
+        self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+    ) -> Found:
+        self.hints.append(rerank_hint)
         on_loop = threading.current_thread() is threading.main_thread()
         self.asked.append((query, locale, on_loop))
         account = Search(
