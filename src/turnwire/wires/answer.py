@@ -64,7 +64,9 @@ class Answer:
         self._words = Words(replaced_at)
         self._evidence = Evidence()
         self._calls: dict[str, str] = {}
-        """Open tool calls and their tools, also those that wait for a person."""
+        """Open tool calls and their tools."""
+        self._held: dict[str, str] = {}
+        """Those that were open when the turn paused, until their node is started anew."""
         self._opened = self._told_to_sign_in = False
         self._ending: WireMessage | None = None
         self._position = ""
@@ -72,7 +74,8 @@ class Answer:
     def say(self, envelope: Envelope, /) -> Iterable[WireMessage]:
         """Return the frames that say this event, without the stream's terminator."""
         event, words = envelope.event, self._words
-        if type(event) is TextDelta and not self._evidence.owed:  # nine of ten events
+        owes = self._evidence.owed or self._held
+        if type(event) is TextDelta and not owes:  # nine of ten events
             if words.taken_back is not None or not words.stand(envelope.seq):
                 return ()
             words.add(event.text)
@@ -103,7 +106,8 @@ class Answer:
             case _:
                 self.say(envelope)
                 return
-        self._evidence.owed = self._evidence.owed and not words.stand(envelope.seq)
+        if words.stand(envelope.seq):
+            self._owed()
         self._position = f"{envelope.turn_id}.{envelope.seq}"
 
     def reopen(self) -> None:
@@ -164,18 +168,25 @@ class Answer:
             text = words.replace(text, seq)
         else:
             words.add(text)
-        return [*self._told(), TokenDelta(text=text)] if text else []
+        return [*self._owed(), TokenDelta(text=text)] if text else []
 
-    def _told(self) -> list[Frame]:
-        """Return the account of the evidence, if it is owed."""
-        return [self._evidence.frame()] if self._evidence.owed else []
+    def _owed(self) -> list[Frame]:
+        """Return what has to be told before more words, or before the end."""
+        held, self._held = self._held, {}
+        not_run: list[Frame] = [
+            ToolCompletedFrame(
+                tool_call_id=call, name=name, status="error", duration_ms=0, error="not run"
+            )
+            for call, name in held.items()
+        ]
+        return [*not_run, self._evidence.frame()] if self._evidence.owed else not_run
 
     def _tool(self, event: ToolStarted | ToolCompleted) -> list[Frame]:
         call = event.tool_call_id
         if isinstance(event, ToolStarted):
-            if call in self._calls:  # it waited for a person, and its node was started anew
-                return []
             self._calls[call] = event.name
+            if self._held.pop(call, None):  # it was said before the pause
+                return []
             return [ToolStartedFrame(tool_call_id=call, name=event.name, arguments=event.arguments)]
         self._calls.pop(call, None)
         ok = event.status == "ok"
@@ -204,26 +215,18 @@ class Answer:
             case TurnPaused(pauses=pauses):
                 self._ending = _message(ending, _waiting(envelope, pauses))
                 cards = [card for each in pauses for card in _cards(each)]
-                return [*self._told(), *cards]
+                told = self._owed()
+                self._held, self._calls = self._calls, {}
+                return [*told, *cards]
             case TurnCompleted():
                 self._ending = _message(ending, _completed(envelope, event))
-                return [*self._told(), *self._abandoned(), *self._citations(event)]
+                return [*self._owed(), *self._citations(event)]
             case TurnFailed():
                 error = ErrorFrame.model_validate(event.model_dump(exclude={"type"}))
                 self._ending = _message(ending, error)
-                return [*self._told(), *self._abandoned()]
+                return self._owed()
             case _:
                 assert_never(event)
-
-    def _abandoned(self) -> list[Frame]:
-        """Return the ends of calls that waited for a person and were not taken up again."""
-        left, self._calls = self._calls, {}
-        return [
-            ToolCompletedFrame(
-                tool_call_id=call, name=name, status="error", duration_ms=0, error="not run"
-            )
-            for call, name in left.items()
-        ]
 
     def _citations(self, event: TurnCompleted) -> list[Frame]:
         return [
