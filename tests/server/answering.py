@@ -1,0 +1,41 @@
+"""A server for members in a thread, with people who may be signed in."""
+
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from tests.server.member_graph import SignIns
+from tests.server.reading import Frame
+from tests.server.running import Api, InThread
+from turnwire.app import create
+
+
+class Members(InThread):
+    """Serves :func:`tests.server.member_graph.member`."""
+
+    def __init__(self, data_dir: Path, **settings: object) -> None:
+        self.sign_ins = SignIns()
+        super().__init__(data_dir, "tests.server.member_graph:member", **settings)
+
+    def application(self) -> FastAPI:
+        """See :class:`InThread`."""
+        return create(self.settings, sign_ins=self.sign_ins)
+
+
+def asked(api: Api, message: str, **more: object) -> list[Frame]:
+    """Ask on the answer wire and return the whole stream."""
+    with api.ask(message, **more) as reader:
+        return reader.rest()
+
+
+def told_again(api: Api, frames: list[Frame], *, after: str | None = None) -> list[Frame]:
+    """Attach to the message that these frames opened."""
+    opened = frames[0].data
+    with api.message(opened["conversation_id"], opened["message_id"], after=after) as reader:
+        return reader.rest()
+
+
+def card(frames: list[Frame], event: str) -> dict[str, object]:
+    """Return what the one frame of that name carries."""
+    (found,) = [each.data for each in frames if each.event == event]
+    return found
