@@ -1,5 +1,6 @@
 """A server for members in a thread, with people who may be signed in."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -22,9 +23,11 @@ class Members(InThread):
         return create(self.settings, sign_ins=self.sign_ins)
 
 
-def asked(api: Api, message: str, **more: object) -> list[Frame]:
+def asked(
+    api: Api, message: str, *, headers: Mapping[str, str] | None = None, **more: object
+) -> list[Frame]:
     """Ask on the answer wire and return the whole stream."""
-    with api.ask(message, **more) as reader:
+    with api.ask(message, headers=headers, **more) as reader:
         return reader.rest()
 
 
