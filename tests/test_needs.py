@@ -43,6 +43,16 @@ def test_without_chromium_the_one_command_to_run_is_printed(
     assert capsys.readouterr().err.strip().endswith(command)
 
 
+def test_without_the_parsers_the_one_command_to_run_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(needs, "parsers", lambda: None)
+    monkeypatch.setattr(needs, "chromium", lambda: "/usr/bin/chromium")
+
+    assert needs.main() == 1
+    assert capsys.readouterr().err.strip().endswith(f"npm ci --prefix {needs.PARSERS}")
+
+
 def test_an_installed_chromium_is_enough(bare: None, tmp_path: Path):
     found = tmp_path / "chromium"
     found.write_text("#!/bin/sh\n")

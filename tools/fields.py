@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from turnwire import events
 from turnwire.models import roles
-from turnwire.wires import execution
+from turnwire.wires import answer_frames, execution
 
 Schema: TypeAlias = Mapping[str, Any]
 """A JSON Schema."""
@@ -74,7 +74,7 @@ def type_of(schema: Schema, named: Named) -> str:
 
 
 def _reference(name: str, named: Named) -> str:
-    places = (events, execution, roles)
+    places = (events, execution, answer_frames, roles)
     found = next((each for place in places if (each := getattr(place, name, None))), None)
     if not isinstance(found, type):
         return "any JSON"

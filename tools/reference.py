@@ -36,6 +36,7 @@ from turnwire.events import EVENT_TYPES
 from turnwire.models.roles import Link
 from turnwire.settings import Settings
 from turnwire.telemetry.catalog import METRICS
+from turnwire.wires import answer_frames
 from turnwire.wires.execution_frames import FRAMES
 
 HERE: Final = Path(__file__).parent
@@ -112,7 +113,7 @@ def _contents() -> Iterator[str]:
     yield "- [events.md](events.md): every event that a turn may say, with its fields."
     yield "- [lifecycle.md](lifecycle.md): which event may follow which."
     yield "- [errors.md](errors.md): every error code, its HTTP status, whether to try again."
-    yield "- [wires.md](wires.md): the frames of the execution wire."
+    yield "- [wires.md](wires.md): the frames of the execution wire and of the answer wire."
     yield "- [http.md](http.md): the routes."
     yield "- [metrics.md](metrics.md): what `/metrics` counts."
     yield "- [settings.md](settings.md): what an operator may set."
@@ -220,7 +221,22 @@ def _wires() -> Iterator[str]:
         else:
             yield f"The frame {summary(body)}"
             yield from described(body, named)
+    yield from _answer_wire(named)
     yield from named_types(named)
+
+
+def _answer_wire(named: Named) -> Iterator[str]:
+    yield from ("", "## Answer wire", "")
+    yield (
+        "`POST /chat/stream`, `POST /chat/confirm` and, after a sign-in, `POST /chat/resume` speak "
+        "the answer wire; the events route does with `?wire=answer`. The framing is the same. A "
+        "stream tells one message: `message.started` first, exactly one `message.completed` or "
+        "`error` last. `/schemas/answer.json` has these frames as a JSON Schema."
+    )
+    for name, body in answer_frames.FRAMES.items():
+        yield from ("", f"### `{name}`", "")
+        yield f"The frame {sentence(body.__doc__ or '')}"
+        yield from described(body, named)
 
 
 def _metrics() -> Iterator[str]:

@@ -57,6 +57,7 @@ from turnwire.retrieval.splitter import sentences
 from turnwire.retrieval.words import content_words
 from turnwire.server import (
     agents,
+    answer,
     conversations,
     execution,
     headers,
@@ -66,8 +67,10 @@ from turnwire.server import (
     page,
     problems,
     reviews,
+    schemas,
 )
 from turnwire.server.access import Access, AccessPolicy
+from turnwire.server.answer import NOBODY_SIGNED_IN
 from turnwire.server.callers import Callers
 from turnwire.server.headers import HeaderPolicy
 from turnwire.server.key_watch import KeyWatch
@@ -89,10 +92,16 @@ _THREADS: Final = 64
 """Nodes that are plain functions run in threads; so many may block at once."""
 
 
-def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
+def create(
+    settings: Settings,
+    *,
+    served: "Served | None" = None,
+    sign_ins: answer.SignIns = NOBODY_SIGNED_IN,
+) -> FastAPI:
     """Return the ASGI application that ``settings`` describe.
 
     ``served`` is what it serves; without it, the settings say so, which takes a second.
+    ``sign_ins`` knows which members are signed in.
 
     Raises:
         SetupError: a graph, policy, model or index is not usable; the text says what to do.
@@ -167,7 +176,16 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
         ),
         watch=watch,
     )
-    execution.mount(app, callers, turns, streams)
+    answers = answer.Answers(
+        callers,
+        turns,
+        streams,
+        sign_ins=sign_ins,
+        policy=answer.AnswerPolicy(honours_rerank=settings.environment != "production"),
+        now=system_now,
+    )
+    answer.mount(app, answers)
+    execution.mount(app, callers, turns, streams, answers=answers)
     counted.watch(TURNS_RUNNING, lambda: supervisor.running)
     counted.watch(STREAMS_OPEN, lambda: streams.open)
     app.include_router(operations.router(store, supervisor))
@@ -178,6 +196,7 @@ def create(settings: Settings, *, served: "Served | None" = None) -> FastAPI:
     has_page = access_policy(settings).cookies
     guard = None if has_page else access
     app.include_router(operations.described(app, access=guard))
+    app.include_router(schemas.router(access=guard))
     app.include_router(metrics.router(counted, store, access=guard, now=system_now))
     if has_page:
         page.mount(app, keys, now=system_now)
@@ -280,9 +299,13 @@ class _OneCorpus:
         self._retriever = retriever
         self._corpus = corpus
 
-    def search(self, query: str, *, locale: str | None = None) -> Found:
+    def search(
+        self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+    ) -> Found:
         """Return the passages that may answer ``query``."""
-        return self._retriever.search(query, locale=locale, corpus=self._corpus)
+        return self._retriever.search(
+            query, locale=locale, corpus=self._corpus, rerank_hint=rerank_hint
+        )
 
 
 def load_served(settings: Settings, health: ProviderHealth) -> Served:

@@ -7,6 +7,7 @@ TurnwireError
         SessionRequired             401  session_required
         Forbidden                   403  forbidden
         ResumeUnavailable           403  resume_unavailable
+        ConfirmationUnavailable     403  confirmation_unavailable
         NotFound                    404  not_found
         TurnInProgress              409  turn_in_progress
         AlreadyDecided              409  already_decided
@@ -85,6 +86,15 @@ class ResumeUnavailable(AdmissionRefused):
 
     def __init__(self) -> None:
         super().__init__("There is nothing to resume here.")
+
+
+class ConfirmationUnavailable(AdmissionRefused):
+    """One text for unknown, somebody else's, answered and expired, so that nothing leaks."""
+
+    code, status = "confirmation_unavailable", 403
+
+    def __init__(self) -> None:
+        super().__init__("There is nothing to confirm here.")
 
 
 class NotFound(AdmissionRefused):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
@@ -22,6 +22,19 @@ class Message(Fact):
 
     role: Literal["user", "assistant"]
     content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """What a client would like of one turn; never authority, and stored nowhere."""
+
+    rerank: bool | None = None
+    """False: searches pass over the reranker. Nothing brings one that is not there."""
+    timezone: str | None = None
+    """The member's, as the client names it (IANA); nobody has looked whether it exists."""
+
+
+NO_HINTS: Final = Hints()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +68,9 @@ class Work:
     unsettled: tuple[Unsettled, ...] = ()
     model: str | None = None
     """The model that the caller chose, or none for the agent's own."""
+    hints: Hints = NO_HINTS
+    confirmed: bool = False
+    """A person has said what is to happen: the run goes on although every client leaves."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     aloud: Aloud = field(default=_unable, repr=False, compare=False)
     """A short way for words; only while everything that was said before has been yielded."""

@@ -17,11 +17,14 @@ from turnwire.admission.decide import (
     Join,
     WaitFor,
     admit,
+    answer_confirmation,
     answer_inputs,
     answer_review,
+    answer_sign_in,
 )
 from turnwire.errors import (
     AlreadyDecided,
+    ConfirmationUnavailable,
     NotFound,
     QuotaExceeded,
     RequestInvalid,
@@ -287,3 +290,55 @@ def test_an_allowance_is_asked_before_the_conversation_and_not_for_a_request_sen
     assert admit(full, replace(looked, repeated=TURN)) == Join(TURN)
     with pytest.raises(NotFound):
         admit(full, replace(looked, used=(Used(),)))
+
+
+def cnf(pause_id: str = "cnf_1", **more: Any) -> PauseRecord:  # noqa: ANN401
+    return pause(pause_id, kind="confirmation", **more)
+
+
+def test_a_confirmation_is_answered_by_its_id():
+    pauses = [cnf("cnf_2"), cnf("cnf_1")]
+
+    assert answer_confirmation("key:1", pauses, PauseId("cnf_1"), now=EPOCH) == pauses[1]
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        [],
+        [cnf("cnf_2")],
+        [cnf(principal="key:2")],
+        [cnf(phase="answered")],
+        [cnf(phase="dropped")],
+        [cnf(expires_ms=EPOCH)],
+        [pause("cnf_1", kind="review")],
+    ],
+    ids=["none", "unknown", "foreign", "answered", "dropped", "expired", "of another kind"],
+)
+def test_every_confirmation_that_cannot_be_given_is_refused_alike(known: list[PauseRecord]):
+    with pytest.raises(ConfirmationUnavailable) as raised:
+        answer_confirmation("key:1", known, PauseId("cnf_1"), now=EPOCH)
+
+    assert str(raised.value) == "There is nothing to confirm here."
+
+
+def test_a_sign_in_answers_everything_that_waits_for_it():
+    waiting = [pause("pse_1", kind="sign_in"), pause("pse_2", kind="sign_in")]
+
+    assert answer_sign_in("key:1", [*waiting, cnf()], now=EPOCH) == waiting
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        [],
+        [cnf()],
+        [pause("pse_1", kind="sign_in", principal="key:2")],
+        [pause("pse_1", kind="sign_in", phase="answered")],
+        [pause("pse_1", kind="sign_in", expires_ms=EPOCH)],
+    ],
+    ids=["none", "of another kind", "foreign", "answered", "expired"],
+)
+def test_without_anything_that_waits_for_a_sign_in_nothing_is_resumed(known: list[PauseRecord]):
+    with pytest.raises(ResumeUnavailable):
+        answer_sign_in("key:1", known, now=EPOCH)

@@ -6,7 +6,8 @@ from pathlib import Path
 from turnwire import errors
 from turnwire.errors import AdmissionRefused, TurnBroken
 from turnwire.events import EVENT_TYPES
-from turnwire.wires.execution_frames import FRAMES
+from turnwire.wires import answer_frames, execution_frames
+from turnwire.wires.answer_account import ANSWER_REPLACED
 
 RECORD = Path(__file__).parents[2] / "docs/decisions/0002-names-are-for-ever.md"
 
@@ -33,4 +34,6 @@ def test_the_record_has_the_code_of_every_error_that_a_client_may_see():
 
 
 def test_the_record_has_the_name_of_every_frame():
-    assert recorded("The frames of the execution wire are") == set(FRAMES)
+    assert recorded("The frames of the execution wire are") == set(execution_frames.FRAMES)
+    answers = {*answer_frames.FRAMES, ANSWER_REPLACED[0]}
+    assert recorded("The frames of the answer wire are") == answers

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import EPOCH, Scenario, envelopes
-from tests.scenarios.turns import GUARDED, SCENARIOS, asked, cited, completed
+from tests.scenarios.turns import GUARDED, asked, cited, completed
 from turnwire.engine.grammar import FINAL, TRANSITIONS, Order, TurnState, next_state
 from turnwire.engine.turn import Turn
 from turnwire.errors import AgentError, IllegalTransition

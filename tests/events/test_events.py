@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import Scenario, envelopes
-from tests.scenarios.turns import SCENARIOS
 from turnwire.events import (
     EVENT,
     EVENT_TYPES,

@@ -1,4 +1,4 @@
-"""The scenarios that stores and wires are measured by."""
+"""Turns of any agent: words, tools, reviews, and every way to end."""
 
 from typing import Final
 

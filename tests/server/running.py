@@ -17,9 +17,10 @@ from typing import IO, Any, Final, Self, TypeVar
 
 import httpx
 import uvicorn
+from fastapi import FastAPI
 from typer.testing import CliRunner
 
-from tests.server.reading import Reader
+from tests.server.reading import Frame, Reader
 from turnwire.app import create
 from turnwire.cli.main import app as command_line
 from turnwire.settings import read
@@ -51,12 +52,27 @@ def new_key(data_dir: Path, *scopes: str) -> str:
     return done.stdout.strip()
 
 
+def _graph(name: str) -> str:
+    return name if ":" in name else f"tests.server.graphs:{name}"
+
+
 class Api:
     """What one caller says to a server."""
 
     def __init__(self, url: str, key: str | None) -> None:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self.http = httpx.Client(base_url=url, headers=headers, timeout=PATIENCE)
+
+    def be_member(self) -> "Api":
+        """Mint a session and send it from now on."""
+        minted = self.http.post("/auth/session").raise_for_status().json()
+        self.http.headers["X-Turnwire-Session"] = minted["session_id"]
+        return self
+
+    def be(self, other: "Api") -> "Api":
+        """Send the session of another caller from now on."""
+        self.http.headers["X-Turnwire-Session"] = other.http.headers["X-Turnwire-Session"]
+        return self
 
     def chat(
         self, text: str, *, headers: Mapping[str, str] | None = None, **more: object
@@ -78,6 +94,30 @@ class Api:
     def resume_stream(self, **body: object) -> Generator[Reader]:
         """Answer a pause and follow what comes."""
         with self._streaming("POST", "/chat/resume?tokens=true", json=body) as reader:
+            yield reader
+
+    @contextmanager
+    def ask(
+        self, message: str, *, headers: Mapping[str, str] | None = None, **more: object
+    ) -> Generator[Reader]:
+        """Ask on the answer wire."""
+        body = {"message": message, **more}
+        with self._streaming("POST", "/chat/stream", json=body, headers=headers) as reader:
+            yield reader
+
+    def post(self, path: str, **body: object) -> list[Frame]:
+        """Post something that is answered on the answer wire; return the whole stream."""
+        with self._streaming("POST", path, json=body) as reader:
+            return reader.rest()
+
+    @contextmanager
+    def message(
+        self, conversation_id: str, turn_id: str, *, after: str | None = None
+    ) -> Generator[Reader]:
+        """Re-attach to a turn on the answer wire."""
+        headers = {} if after is None else {"Last-Event-ID": after}
+        url = f"/conversations/{conversation_id}/turns/{turn_id}/events?wire=answer"
+        with self._streaming("GET", url, headers=headers) as reader:
             yield reader
 
     def resume(self, **body: object) -> httpx.Response:
@@ -170,12 +210,16 @@ class InThread(Server):
     def __init__(self, data_dir: Path, agent: str | None = "stage", **settings: object) -> None:
         super().__init__(data_dir)
         chosen: dict[str, object] = {
-            "agent": None if agent is None else f"tests.server.graphs:{agent}",
+            "agent": None if agent is None else _graph(agent),
             "data_dir": data_dir,
             "drain_seconds": 0.2,
             **settings,
         }
         self.settings = read(**chosen)
+
+    def application(self) -> FastAPI:
+        """Return what is served."""
+        return create(self.settings)
 
     def __enter__(self) -> Self:
         self._socket = socket.socket()
@@ -183,7 +227,7 @@ class InThread(Server):
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._server = uvicorn.Server(
             uvicorn.Config(
-                create(self.settings),
+                self.application(),
                 http="httptools",
                 access_log=False,
                 proxy_headers=False,
@@ -228,7 +272,7 @@ class Process(Server):
         self._command = [sys.executable, "-m", "turnwire", "serve", "--port", "0"]
         self._command += ["--data-dir", str(data_dir), *arguments]
         if agent is not None:
-            self._command += ["--agent", f"tests.server.graphs:{agent}"]
+            self._command += ["--agent", _graph(agent)]
         named = {f"TURNWIRE_{k.upper()}": str(v) for k, v in settings.items()}
         self._variables = {**named, **(variables or {})}
         self.err: list[str] = []

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import Scenario, envelopes, play
-from tests.scenarios.turns import SCENARIOS
 from tests.storage.stores import KINDS, Kind, opened
 from turnwire.events import (
     Citation,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import envelopes
-from tests.scenarios.turns import SCENARIOS
 from turnwire.ids import ConversationId, RunId, TurnId
 from turnwire.telemetry.logs import JsonLines, LogReporter, TextLines, about, log_to_stderr
 from turnwire.work import Work

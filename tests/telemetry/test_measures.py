@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import Scenario, envelopes
-from tests.scenarios.turns import SCENARIOS
 from turnwire.engine.observer import Earlier
 from turnwire.events import (
     Cost,

@@ -9,8 +9,8 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as co
 from opentelemetry.trace import StatusCode
 
 from tests.engine.stage import Batches, Script, staged
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import Scenario, envelopes
-from tests.scenarios.turns import SCENARIOS
 from tests.telemetry.exported import Spans, facts, span_id, trace_id
 from turnwire.errors import StorageUnavailable, UpstreamTimeout
 from turnwire.events import (

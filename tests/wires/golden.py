@@ -1,28 +1,60 @@
 """The bytes that each scenario is on each wire; ``python -m tests.wires.golden`` writes them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from tests.scenarios.every import SCENARIOS
 from tests.scenarios.play import Scenario, envelopes
-from tests.scenarios.turns import SCENARIOS
-from turnwire.events import Envelope
+from turnwire.events import Envelope, TextReplaced
+from turnwire.ids import Seq
+from turnwire.wires.answer import Answer
+from turnwire.wires.base import Wire, WireMessage
 from turnwire.wires.execution import Execution
 from turnwire.wires.framings.sse import frames
 
 FOLDER: Final = Path(__file__).parent.parent / "golden"
 
 
-def path(scenario: Scenario, *, tokens: bool) -> Path:
+def told(wire: Wire, log: Sequence[Envelope]) -> list[WireMessage]:
+    """Return a whole stream: what is said of each event, and what closes it."""
+    said = [message for each in log for message in wire.say(each)]
+    return [*said, *wire.end(error_id="err_wire")]
+
+
+def execution_path(scenario: Scenario, *, tokens: bool) -> Path:
     return FOLDER / f"{scenario.name}.execution{'-tokens' if tokens else ''}.sse"
 
 
-def said(log: Sequence[Envelope], *, tokens: bool) -> bytes:
-    wire = Execution(tokens=tokens)
-    return frames(message for each in log for message in wire.say(each))
+def execution_said(log: Sequence[Envelope], *, tokens: bool) -> bytes:
+    return frames(told(Execution(tokens=tokens), log))
+
+
+def answer_path(scenario: Scenario, *, again: bool = False) -> Path:
+    """Return the file of the live stream, or of one that is told when all has happened."""
+    return FOLDER / f"{scenario.name}.answer{'-again' if again else ''}.sse"
+
+
+def answer_said(log: Sequence[Envelope], *, again: bool = False) -> bytes:
+    return frames(told(answer_wire(log, again=again), log))
+
+
+def answer_wire(log: Sequence[Envelope], *, again: bool = False) -> Answer:
+    replaced = [each.seq for each in log if isinstance(each.event, TextReplaced)]
+    return Answer(replaced_at=max(replaced, default=Seq(0)) if again else Seq(0))
+
+
+def golden() -> Iterator[tuple[Path, bytes]]:
+    """Yield every golden file with what belongs in it."""
+    for scenario in SCENARIOS:
+        log = envelopes(scenario)
+        for tokens in (False, True):
+            yield execution_path(scenario, tokens=tokens), execution_said(log, tokens=tokens)
+        yield answer_path(scenario), answer_said(log)
+        if any(isinstance(each.event, TextReplaced) for each in log):
+            yield answer_path(scenario, again=True), answer_said(log, again=True)
 
 
 if __name__ == "__main__":
-    for scenario in SCENARIOS:
-        for tokens in (False, True):
-            path(scenario, tokens=tokens).write_bytes(said(envelopes(scenario), tokens=tokens))
+    for path, wanted in golden():
+        path.write_bytes(wanted)

@@ -15,11 +15,13 @@ from referencing.exceptions import Unresolvable
 from turnwire.admission.quota import require_room
 from turnwire.errors import (
     AlreadyDecided,
+    ConfirmationUnavailable,
     NotFound,
     RequestInvalid,
     ResumeUnavailable,
     TurnInProgress,
 )
+from turnwire.events import PauseKind
 from turnwire.ids import ConversationId, PauseId
 from turnwire.storage.base import ConversationFacts, PauseRecord, TurnRecord
 from turnwire.storage.members import Charge
@@ -163,11 +165,54 @@ def answer_inputs(
     return answered
 
 
+def answer_confirmation(
+    principal: str, pauses: Sequence[PauseRecord], confirmation_id: PauseId, *, now: int
+) -> PauseRecord:
+    """Return the confirmation that its owner answers.
+
+    Raises:
+        ConfirmationUnavailable: it is unknown, somebody else's, answered or expired at ``now``.
+    """
+    for each in _open(principal, pauses, "confirmation", now):
+        if each.pause.pause_id == confirmation_id:
+            return each
+    raise ConfirmationUnavailable
+
+
+def answer_sign_in(
+    principal: str, pauses: Sequence[PauseRecord], *, now: int
+) -> Sequence[PauseRecord]:
+    """Return the pauses of one turn that a sign-in of the conversation's owner answers.
+
+    Raises:
+        ResumeUnavailable: nothing of theirs waits for a sign-in.
+    """
+    waiting = _open(principal, pauses, "sign_in", now)
+    if not waiting:
+        raise ResumeUnavailable
+    return waiting
+
+
+def _open(
+    principal: str, pauses: Sequence[PauseRecord], kind: PauseKind, now: int
+) -> Sequence[PauseRecord]:
+    """Return the owner's pauses of a kind that wait; a conversation has one turn that does."""
+    return [
+        each
+        for each in pauses
+        if each.principal == principal and each.pause.kind == kind and _waits(each, now)
+    ]
+
+
+def _waits(record: PauseRecord, now: int) -> bool:
+    expires = record.pause.expires_ms
+    return record.phase == "open" and (expires is None or expires > now)
+
+
 def _answerable(record: PauseRecord, now: int) -> PauseRecord:
     if record.phase == "answered":
         raise AlreadyDecided(record.decision or "answered")
-    expires = record.pause.expires_ms
-    if record.phase != "open" or (expires is not None and expires <= now):
+    if not _waits(record, now):
         raise ResumeUnavailable
     return record
 

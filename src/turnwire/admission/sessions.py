@@ -74,9 +74,16 @@ def recognise(application: Principal, session: SessionRecord | None) -> Principa
     return _member(application, session.member)
 
 
-def anonymous(application: Principal) -> Principal:
-    """Return a member who is new at each call and will not come back."""
-    return replace(_member(application, f"member:{secrets.token_hex(12)}"), is_ephemeral=True)
+def anonymous(application: Principal, *, request_key: str | None = None) -> Principal:
+    """Return a member who is new at each call and will not come back.
+
+    The same request sent again, which its ``Idempotency-Key`` tells, comes from the same one.
+    """
+    if request_key is None:
+        name = secrets.token_hex(12)
+    else:
+        name = digest(f"{application.id} {request_key}")[:24]
+    return replace(_member(application, f"member:{name}"), is_ephemeral=True)
 
 
 def renewal(session: SessionRecord, policy: SessionPolicy, *, now: int) -> int | None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 from turnwire.errors import StorageUnavailable
 from turnwire.events import Envelope, TextDelta, TurnStarted
 from turnwire.ids import BEGINNING, RunId, Seq, TurnId
-from turnwire.storage.base import EventLog
+from turnwire.storage.base import EventLog, Patience
 from turnwire.work import Work
 
 
@@ -88,7 +88,7 @@ class HeardLog:
         self._tell(envelopes)
 
     def follow(
-        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None = None
+        self, turn_id: TurnId, *, after: Seq, patience: Patience, run_id: RunId | None = None
     ) -> AsyncIterator[Sequence[Envelope]]:
         """See :class:`turnwire.storage.base.EventLog`."""
         return self._log.follow(turn_id, after=after, patience=patience, run_id=run_id)

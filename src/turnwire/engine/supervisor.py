@@ -41,13 +41,15 @@ class SupervisorPolicy:
 class _Active:
     """A run that goes on here: its task, and who follows it."""
 
-    __slots__ = ("begun", "done", "earlier", "grace", "run", "task", "watchers")
+    __slots__ = ("begun", "confirmed", "done", "earlier", "grace", "run", "task", "watchers")
 
     def __init__(self, run: Run, begun: Sequence[Envelope], earlier: Earlier | None) -> None:
         self.run = run
         self.begun = begun
         """What is stored with the run's beginning."""
         self.earlier = earlier
+        self.confirmed = False
+        """Whether it goes on although nobody follows."""
         self.watchers = 0
         self.grace: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
@@ -265,6 +267,7 @@ class Supervisor:
             return
         finally:
             self._starting -= 1
+        active.confirmed = work.confirmed
         self._active[work.turn_id] = active
         self._observer.heard(active.begun, earlier=active.earlier)
         self._begin_grace(active, at_least=_JOIN_SECONDS)
@@ -286,7 +289,7 @@ class Supervisor:
         active.grace = asyncio.get_running_loop().call_later(grace, self._left_alone, active)
 
     def _left_alone(self, active: _Active) -> None:
-        if not active.watchers:
+        if not active.watchers and not active.confirmed:
             self._stop(active)
 
     def _interrupt(self, active: _Active) -> None:

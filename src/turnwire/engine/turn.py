@@ -116,6 +116,9 @@ class Turn:
             if type(event) is TextDelta:
                 self._say(event, at)
                 continue
+            if isinstance(event, TextReplaced):
+                self._replace(event, at)
+                continue
             if isinstance(event, TurnCompleted):
                 event = self._conclude(event, at)
             elif isinstance(event, TurnPaused):
@@ -246,12 +249,19 @@ class Turn:
         self._said.append(words.text)
         self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, words))
 
+    def _replace(self, event: TextReplaced, at: int) -> None:
+        """Take the new text; what is too long for a frame of it goes on as words."""
+        first, rest = event.text[:_PIECE], event.text[_PIECE:]
+        self._seal(event.model_copy(update={"text": first}) if rest else event, at)
+        if rest:
+            self._say(TextDelta(text=rest), at)
+
     def _say_content(self, content: str, at: int) -> None:
         if not self.order.said:
             self._say(TextDelta(text=content), at)
             return
         cited = tuple(self.citations)
-        self._seal(TextReplaced(text=content, reason="final_message"), at)
+        self._replace(TextReplaced(text=content, reason="final_message"), at)
         for each in cited:
             self._seal(CitationAdded(citation=each), at)
 

@@ -7,6 +7,10 @@ from pydantic import Field, JsonValue
 from turnwire.events.base import BaseEvent
 
 
+def _is_absent(code: object) -> bool:
+    return code is None
+
+
 class ToolStarted(BaseEvent):
     """A tool was called; the arguments are a redacted preview."""
 
@@ -26,6 +30,9 @@ class ToolCompleted(BaseEvent):
     duration_ms: int = 0
     result: JsonValue = None
     error: str | None = None
+    """What a person may read of the failure."""
+    code: str | None = Field(default=None, exclude_if=_is_absent)
+    """What went wrong, for the graph and for wires: ``sign_in_required``, for one."""
 
 
 class ActionCompleted(BaseEvent):

@@ -147,6 +147,8 @@ class GraphAgent:
             locale=work.locale,
             trace_id=work.trace_id,
             model=work.model,
+            rerank=work.hints.rerank,
+            timezone=work.hints.timezone,
             secrets=work.secrets,
         )
         schema = self._graph.context_schema

@@ -6,6 +6,9 @@ for a secret. LangGraph hands it to a node as ``runtime.context``.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
+
+from langgraph.runtime import get_runtime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,4 +24,25 @@ class TurnContext:
     trace_id: str
     model: str | None = None
     """The model that the caller chose, or none for the agent's own."""
+    rerank: bool | None = None
+    """Whether the client would have searches reranked; none: it said nothing."""
+    timezone: str | None = None
+    """The member's time zone as the client names it; look it up before you rely on it."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+def rerank_hint() -> bool | None:
+    """Return whether the client of the running node would have searches reranked.
+
+    None where it said nothing, outside a run, and in a graph with a context of its own that has
+    no ``rerank``.
+    """
+    try:
+        context = getattr(get_runtime(), "context", None)
+    except RuntimeError:
+        return None
+    if isinstance(context, Mapping):
+        hint = cast("Mapping[str, object]", context).get("rerank")
+    else:
+        hint = getattr(context, "rerank", None)
+    return hint if isinstance(hint, bool) else None

@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    StrictBool,
     ValidationError,
     model_validator,
 )
@@ -30,6 +31,9 @@ MAX_BODY_SECONDS: Final = 30.0
 MAX_MESSAGE: Final = 100_000
 """Characters in one message; what an agent accepts of it is its policy's to say."""
 MAX_MESSAGES: Final = 200
+MAX_FEEDBACK: Final = 10_000
+TIMEZONE: Final = r"^[A-Za-z0-9_+\-]{1,32}(/[A-Za-z0-9_+\-]{1,32}){0,2}$"
+"""The form of a name in the IANA time zone database."""
 
 
 def _clean(text: str) -> str:
@@ -99,6 +103,51 @@ class ChatRequest(_Body):
         """Return what the turn begins with."""
         sent = self.messages if self.thread_id is None else self.new_messages
         return tuple(Message(role=each.role, content=each.content) for each in sent)
+
+
+class ClientHints(_Body):
+    """What a client would like of one turn; hints, never authority."""
+
+    locale: Annotated[str, Field(pattern=LOCALE)] | None = None
+    timezone: Annotated[str, Field(pattern=TIMEZONE)] | None = None
+    rerank: StrictBool | None = None
+
+
+class StreamRequest(_Body):
+    """The body of ``POST /chat/stream``: one message, to a conversation or to a new one."""
+
+    message: Text
+    conversation_id: Identifier | None = None
+    agent: Identifier | None = None
+    client: ClientHints = ClientHints()
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "StreamRequest":
+        if not self.message.strip():
+            raise ValueError("message: is empty")
+        return self
+
+    def turn_messages(self) -> tuple[Message, ...]:
+        """Return what the turn begins with."""
+        return (Message(role="user", content=self.message),)
+
+
+class ConfirmAnswer(_Body):
+    """The body of ``POST /chat/confirm``.
+
+    Whatever ``decision`` is, only ``approve`` approves: what cannot be read rejects.
+    """
+
+    conversation_id: Identifier
+    confirmation_id: Identifier
+    decision: JsonValue
+    feedback: Annotated[Text, Field(max_length=MAX_FEEDBACK)] | None = None
+
+
+class SignedInResume(_Body):
+    """The body of ``POST /chat/resume`` after a sign-in: nothing but the conversation."""
+
+    conversation_id: Identifier
 
 
 class ReviewAnswer(_Body):
@@ -171,6 +220,14 @@ def parse_chat(data: object) -> ChatRequest:
     """Return a chat request; a message that is too long is refused as too large."""
     body = parse(ChatRequest, data)
     if any(len(each.content) > MAX_MESSAGE for each in body.messages):
+        raise RequestTooLarge(f"A message is over its limit of {MAX_MESSAGE} characters.")
+    return body
+
+
+def parse_stream(data: object) -> StreamRequest:
+    """Return a request of the answer wire; a message that is too long is refused as too large."""
+    body = parse(StreamRequest, data)
+    if len(body.message) > MAX_MESSAGE:
         raise RequestTooLarge(f"A message is over its limit of {MAX_MESSAGE} characters.")
     return body
 

@@ -17,6 +17,7 @@ from turnwire.admission.sessions import (
 from turnwire.clock import Now
 from turnwire.errors import SessionRequired, StorageUnavailable
 from turnwire.server.access import Access
+from turnwire.server.bodies import idempotency_key
 from turnwire.storage.members import MemberStore, SessionRecord
 
 _LOG: Final = logging.getLogger("turnwire.server")
@@ -62,7 +63,7 @@ class Callers:
         member = await self._member(request, application)
         if member is None and signed:
             raise SessionRequired
-        return member or anonymous(application)
+        return member or anonymous(application, request_key=idempotency_key(request))
 
     async def mint(self, request: Request) -> tuple[str, SessionRecord]:
         """Return a new session of the application: its id, which is not kept, and its record."""

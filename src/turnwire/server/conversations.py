@@ -17,9 +17,9 @@ from turnwire.server.negotiation import wants_tokens
 from turnwire.server.ownership import owned, owned_turn, readable_turn
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, Turns
+from turnwire.server.wires import attached
 from turnwire.storage.base import ConversationRecord, EventLog, TurnRecord
-from turnwire.wires.base import Wire, iso
-from turnwire.wires.execution import Execution
+from turnwire.wires.base import iso
 
 _NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
@@ -80,7 +80,9 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
         )
         after = await _position(request, found, turns.store)
         followed = Followed(turn_id=found.turn_id, after=after, run_id=None)
-        return streams.sse(followed, await _wire(request, turns, found, after))
+        name = request.query_params.get("wire", "execution")
+        wire = await attached(name, followed, turns.store, tokens=wants_tokens(request))
+        return streams.sse(followed, wire)
 
     return routes
 
@@ -91,20 +93,6 @@ async def _reader(callers: Callers, request: Request) -> Principal:
     if not principal.may("review"):
         principal.require("chat")
     return principal
-
-
-async def _wire(request: Request, turns: Turns, turn: TurnRecord, after: Seq) -> Wire:
-    """Return the wire that the query names, as it stands after ``after``."""
-    name = request.query_params.get("wire", "execution")
-    if name != "execution":
-        raise RequestInvalid(("wire", "is not one of: execution"))
-    wire = Execution(tokens=wants_tokens(request))
-    # A wire carries state (the run's start, citations), so it hears what the client has heard.
-    if after > BEGINNING:
-        for each in await turns.store.read(turn.turn_id):
-            if each.seq <= after:
-                wire.hear(each)
-    return wire
 
 
 async def _position(request: Request, turn: TurnRecord, log: EventLog) -> Seq:

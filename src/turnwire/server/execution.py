@@ -9,10 +9,12 @@ from starlette.responses import Response
 from turnwire.errors import RequestInvalid
 from turnwire.ids import ConversationId
 from turnwire.probe import CALLER
+from turnwire.server.answer import Answers
 from turnwire.server.bodies import (
     ChatRequest,
     InputAnswer,
     ReviewAnswer,
+    SignedInResume,
     idempotency_key,
     parse,
     parse_chat,
@@ -28,8 +30,10 @@ from turnwire.wires.execution import Execution
 from turnwire.wires.execution_frames import ChatResponse
 
 
-def mount(app: FastAPI, callers: Callers, turns: Turns, streams: Streams) -> None:
-    """Add the routes of the execution wire."""
+def mount(
+    app: FastAPI, callers: Callers, turns: Turns, streams: Streams, *, answers: Answers
+) -> None:
+    """Add the routes of the execution wire; a resume in a member's form goes to ``answers``."""
     about: dict[str, Any] = {"methods": ["POST"], "tags": ["execution wire"]}
 
     async def answer(followed: Followed, request: Request) -> Response:
@@ -57,8 +61,11 @@ def mount(app: FastAPI, callers: Callers, turns: Turns, streams: Streams) -> Non
         return await answer(await turns.begin(new), request)
 
     async def resume(request: Request) -> Response:
-        """Go on with a paused turn: a reviewer's decision, or answers to a graph's questions."""
+        """Go on with a paused turn: a reviewer's decision, answers to a graph's questions, or,
+        on the answer wire, the caller's sign-in."""
         data, _ = await read_json(request)
+        if _is_members(data):
+            return await answers.resume(request, data)
         if _is_review(data):
             reviewer = await callers.require(request, "review")
             decided = parse(ReviewAnswer, data)
@@ -84,8 +91,12 @@ def mount(app: FastAPI, callers: Callers, turns: Turns, streams: Streams) -> Non
         app,
         "/chat/resume",
         resume,
-        takes(ReviewAnswer, InputAnswer) | answers_with(ChatResponse) | about,
+        takes(ReviewAnswer, InputAnswer, SignedInResume) | answers_with(ChatResponse) | about,
     )
+
+
+def _is_members(data: object) -> bool:
+    return isinstance(data, Mapping) and "conversation_id" in data
 
 
 def _is_review(data: object) -> bool:

@@ -34,6 +34,15 @@ def answers_with(model: type[BaseModel]) -> dict[str, Any]:
     }
 
 
+def streams_only() -> dict[str, Any]:
+    """Return the route options that describe an answer that is always a stream."""
+    content = {"text/event-stream": {"schema": {"type": "string"}}}
+    return {
+        "response_model": None,
+        "responses": {200: {"content": content, "description": "The turn."}},
+    }
+
+
 def _inline(schema: dict[str, Any]) -> None:
     """Put local definitions where they are used: a body's schema stands alone."""
     definitions: dict[str, Any] = schema.pop("$defs", {})

@@ -1,6 +1,7 @@
 """Write a turn to a client: live and replay are the same code."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,13 +14,17 @@ from starlette.types import Message, Receive, Scope, Send
 from turnwire.engine.supervisor import Supervisor
 from turnwire.errors import TURN_FAILURES, InvalidApiKey, StreamInterrupted
 from turnwire.events import RUN_ENDINGS, Envelope, TurnFailed
+from turnwire.ids import new_id
 from turnwire.server.key_watch import KeyWatch
 from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
-from turnwire.storage.base import EventLog
+from turnwire.storage.base import EventLog, Patience
+from turnwire.telemetry.logs import where
 from turnwire.wires.base import Wire
 from turnwire.wires.execution import Execution
 from turnwire.wires.framings.sse import CONTENT_TYPE, HEADERS, KEEP_ALIVE, frames
+
+_LOG: Final = logging.getLogger("turnwire.server")
 
 _BURST: Final = 16
 """Writes of a stream that leave at once; later ones wait for each other."""
@@ -34,6 +39,7 @@ class StreamPolicy:
     """How a stream is written."""
 
     heartbeat_seconds: float = 15.0
+    """How long a stream says nothing before a comment keeps it open."""
     pace_seconds: float = 0.005
     """Frames that come faster than this leave together in one write."""
 
@@ -86,22 +92,46 @@ class Streams:
         return JSONResponse(response)
 
     async def _frames(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
-        time = asyncio.get_running_loop().time
-        pace, writes, written = self._policy.pace_seconds, 0, 0.0
+        """Yield the stream with its terminator, whatever becomes of the log or of the wire."""
+        error_id = new_id("err")
         with self._counted():
-            async with aclosing(self._follow(followed, self._policy.heartbeat_seconds)) as batches:
-                async for batch in batches:
-                    messages = [message for each in batch for message in wire.say(each)]
-                    if messages:
-                        yield frames(messages)
-                    elif not batch:
-                        yield KEEP_ALIVE
-                    writes += 1
-                    if writes > _BURST:
-                        spare = written + pace - time()
-                        if spare > 0:
-                            await asyncio.sleep(spare)
-                    written = time()
+            try:
+                async with aclosing(self._writes(followed, wire)) as writes:
+                    async for each in writes:
+                        yield each
+            except Exception as error:  # the head is out: all that is left is to say so
+                extra = {"error_id": error_id, "where": where(error)}
+                _LOG.error("a stream broke: %s", type(error).__name__, extra=extra)
+            closing = frames(wire.end(error_id=error_id))
+            if closing:
+                yield closing
+
+    async def _writes(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
+        """Yield what is ready together; a comment where a heartbeat passes without a frame."""
+        time = asyncio.get_running_loop().time
+        heartbeat, pace = self._policy.heartbeat_seconds, self._policy.pace_seconds
+        writes, written = 0, time()
+
+        # The race is between the next frame and the timer: an event that this wire does not say
+        # does not wind it up again.
+        def patience() -> float:
+            return written + heartbeat - time()
+
+        async with aclosing(self._follow(followed, patience)) as batches:
+            async for batch in batches:
+                messages = [message for each in batch for message in wire.say(each)]
+                if messages:
+                    yield frames(messages)
+                elif not batch:
+                    yield KEEP_ALIVE
+                else:
+                    continue
+                writes += 1
+                if writes > _BURST:
+                    spare = written + pace - time()
+                    if spare > 0:
+                        await asyncio.sleep(spare)
+                written = time()
 
     @contextmanager
     def _counted(self) -> Generator[None]:
@@ -112,7 +142,7 @@ class Streams:
             self.open -= 1
 
     async def _follow(
-        self, followed: Followed, patience: float
+        self, followed: Followed, patience: Patience
     ) -> AsyncGenerator[Sequence[Envelope], None]:
         """Yield the turn's envelopes while the supervisor knows that somebody listens."""
         log = self._log.follow(

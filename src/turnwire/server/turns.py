@@ -49,7 +49,7 @@ from turnwire.storage.base import (
     TurnRecord,
 )
 from turnwire.storage.members import Charge, Used
-from turnwire.work import Message, Unsettled, Work
+from turnwire.work import NO_HINTS, Hints, Message, Unsettled, Work
 
 _ATTEMPTS: Final = 20
 """How often facts may change under a decision before the conversation counts as busy."""
@@ -70,6 +70,7 @@ class NewTurn:
     idempotency_key: str | None
     trace_id: str | None = None
     """The caller's trace, if they have one; none: the turn gets its own."""
+    hints: Hints = NO_HINTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,11 @@ class Followed:
     turn_id: TurnId
     after: Seq
     run_id: RunId | None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this is the request that began the turn, so that nobody has heard of it."""
+        return self.after == BEGINNING and self.run_id is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,16 +287,25 @@ class Turns:
             charges=ask.charges,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
-        await self.supervisor.start(agent, turn, opening, _work(record, event.model, unsettled))
+        work = replace(_work(record, event.model, unsettled), hints=new.hints)
+        await self.supervisor.start(agent, turn, opening, work)
         return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=turn.run_id)
 
-    async def _resume(
+    async def go_on(
         self,
         caller: Principal,
         record: PauseRecord,
         answers: Sequence[Answer],
         values: Mapping[PauseId, JsonValue],
+        *,
+        confirmed: bool = False,
     ) -> Followed:
+        """Take people's answers to pauses of one turn, ``record`` among them, and run on.
+
+        Raises:
+            Conflict: somebody was faster, or the turn does not wait any more.
+            ResumeUnavailable: its agent is not served any more.
+        """
         self.supervisor.require_capacity()
         turn_record = await self.store.turn(record.turn_id)
         if turn_record is None or record.agent not in self.agents:
@@ -304,6 +319,7 @@ class Turns:
             answers=values,
             run_id=RunId(new_id("run")),
             started_ms=at,
+            confirmed=confirmed,
         )
         charges = self.policy.quotas.resuming(caller, record.pause.kind, now=at)
         agent = self.agents[record.agent]
@@ -312,9 +328,21 @@ class Turns:
             started = await self.supervisor.resume(agent, turn, answers, work, charges=charges)
         except Conflict:
             require_room(charges, await self._used(charges), now=at)
+            raise
+        return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
+
+    async def _resume(
+        self,
+        caller: Principal,
+        record: PauseRecord,
+        answers: Sequence[Answer],
+        values: Mapping[PauseId, JsonValue],
+    ) -> Followed:
+        try:
+            return await self.go_on(caller, record, answers, values)
+        except Conflict:
             await self._retell(record, values)
             raise ResumeUnavailable from None
-        return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
 
     async def _used(self, charges: Sequence[Charge]) -> Sequence[Used]:
         return await self.store.used(charges) if charges else ()

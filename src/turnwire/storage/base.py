@@ -5,7 +5,7 @@ pauses from the envelopes it appends, in the same transaction. Reducing the even
 gives the stored conversation.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -17,6 +17,10 @@ from turnwire.work import Message
 
 TurnPhase = Literal["running", "paused", "completed", "failed"]
 PausePhase = Literal["open", "answered", "dropped"]
+
+
+Patience = float | Callable[[], float]
+"""Seconds to wait for the next event, or what returns them before each wait."""
 
 
 class Conflict(Exception):
@@ -166,11 +170,11 @@ class EventLog(Protocol):
         ...
 
     def follow(
-        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None = None
+        self, turn_id: TurnId, *, after: Seq, patience: Patience, run_id: RunId | None = None
     ) -> AsyncIterator[Sequence[Envelope]]:
         """Yield what came after ``after``, then what comes, until nothing runs any more.
 
-        One function for live and replay. Each ``patience`` seconds without an event yield an
+        One function for live and replay. Each time that ``patience`` is over, yield an
         empty batch. With ``run_id`` the end of that run is the end of the stream.
         """
         ...

@@ -14,6 +14,7 @@ from turnwire.storage.base import (
     ConversationRecord,
     KeyRecord,
     Opening,
+    Patience,
     PauseRecord,
     TurnRecord,
 )
@@ -83,7 +84,7 @@ class MemoryStore:
         return self._log.get(turn_id, [])[after:]
 
     def follow(
-        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None = None
+        self, turn_id: TurnId, *, after: Seq, patience: Patience, run_id: RunId | None = None
     ) -> AsyncIterator[Sequence[Envelope]]:
         """See :class:`turnwire.storage.base.EventLog`."""
         return self._tails.follow(turn_id, after=after, patience=patience, run_id=run_id)

@@ -22,6 +22,7 @@ from turnwire.storage.base import (
     ConversationRecord,
     KeyRecord,
     Opening,
+    Patience,
     PauseRecord,
     TurnRecord,
 )
@@ -102,7 +103,7 @@ class SqliteStore:
         return await self._query(lambda db: statements.read(db, turn_id, after))
 
     def follow(
-        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None = None
+        self, turn_id: TurnId, *, after: Seq, patience: Patience, run_id: RunId | None = None
     ) -> AsyncIterator[Sequence[Envelope]]:
         """See :class:`turnwire.storage.base.EventLog`."""
         return self._tails.follow(turn_id, after=after, patience=patience, run_id=run_id)

@@ -6,6 +6,7 @@ from typing import Final
 
 from turnwire.events import Envelope
 from turnwire.ids import RunId, Seq, TurnId
+from turnwire.storage.base import Patience
 from turnwire.storage.projection import ends_run, retracted, without_words
 
 Read = Callable[[TurnId, Seq], Awaitable[list[Envelope]]]
@@ -112,7 +113,7 @@ class Tails:
             tail.trim(durable)
 
     async def follow(
-        self, turn_id: TurnId, *, after: Seq, patience: float, run_id: RunId | None
+        self, turn_id: TurnId, *, after: Seq, patience: Patience, run_id: RunId | None
     ) -> AsyncIterator[Sequence[Envelope]]:
         """Yield everything after ``after``; see :class:`turnwire.storage.base.EventLog`."""
         cursor = int(after)
@@ -157,7 +158,7 @@ def _ends(batch: Sequence[Envelope], run_id: RunId) -> bool:
     return ends_run(batch) and batch[-1].run_id == run_id
 
 
-async def _drain(tail: Tail, cursor: int, patience: float) -> AsyncIterator[Sequence[Envelope]]:
+async def _drain(tail: Tail, cursor: int, patience: Patience) -> AsyncIterator[Sequence[Envelope]]:
     """Yield from memory until the run ends, or until the reader fell behind what is kept."""
     while tail.first <= cursor + 1:
         start = cursor + 1 - tail.first
@@ -167,7 +168,7 @@ async def _drain(tail: Tail, cursor: int, patience: float) -> AsyncIterator[Sequ
             yield batch
         elif tail.ended:
             return
-        elif not await tail.changed(patience):
+        elif not await tail.changed(patience() if callable(patience) else patience):
             yield ()
 
 

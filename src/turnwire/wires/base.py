@@ -11,6 +11,9 @@ import orjson
 
 from turnwire.events import Envelope
 
+FRAME_BYTES: Final = 60_000
+"""A frame's data at most: many clients read lines of up to 64 KiB."""
+
 
 class WireMessage(NamedTuple):
     """One message in some client's words, not yet framed."""
@@ -26,6 +29,18 @@ class Wire(Protocol):
 
     def say(self, envelope: Envelope, /) -> Iterable[WireMessage]:
         """Return the messages, none or several, that say this event."""
+        ...
+
+    def hear(self, envelope: Envelope, /) -> None:
+        """Take note of an event that the client knows already, and say nothing."""
+        ...
+
+    def end(self, *, error_id: str) -> Iterable[WireMessage]:
+        """Return what is owed to the client when the log has no more for it.
+
+        A stream whose last run has no ending gets the error ``stream_interrupted``, under the
+        ``error_id`` by which the operators find the cause.
+        """
         ...
 
 

@@ -4,11 +4,13 @@ For the demo page and for operators; ``docs/reference/wires.md`` is generated fr
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel
 
+from turnwire.errors import StreamInterrupted
 from turnwire.events import (
+    RUN_ENDINGS,
     Citation,
     CitationAdded,
     Cost,
@@ -24,8 +26,7 @@ from turnwire.events import (
     TurnPaused,
     TurnStarted,
 )
-from turnwire.ids import Seq
-from turnwire.wires.base import WireMessage, to_json
+from turnwire.wires.base import FRAME_BYTES, WireMessage, to_json
 from turnwire.wires.execution_frames import (
     ChatResponse,
     ErrorBody,
@@ -34,16 +35,9 @@ from turnwire.wires.execution_frames import (
     NodeStartedBody,
     PausedBody,
     TextReplacedBody,
-    Token,
     pause_body,
     review,
 )
-
-FRAME_BYTES: Final = 60_000
-"""A frame's data at most: many clients read lines of up to 64 KiB."""
-
-_PIECE: Final = 8192
-"""Characters of text in one frame at most; an escaped character takes six bytes."""
 
 
 class Execution:
@@ -52,6 +46,7 @@ class Execution:
     def __init__(self, *, tokens: bool = False) -> None:
         self._tokens = tokens
         self._started: TurnStarted | None = None
+        self._latest: Envelope | None = None
         self._citations: list[Citation] = []
         self._decisions: list[GuardrailDecision] = []
 
@@ -59,6 +54,7 @@ class Execution:
         """Return the frame that says this event, or nothing."""
         event = envelope.event
         if type(event) is TextDelta:  # nine of ten events
+            self._latest = envelope
             if not self._tokens:
                 return ()
             data = '{"text":' + to_json(event.text) + "}"
@@ -69,8 +65,9 @@ class Execution:
                 return (_message(envelope, "graph_topology", _topology(envelope, event)),)
             case NodeStarted() | NodeCompleted():
                 return (_node(envelope, event),)
-            case TextReplaced():
-                return self._replaced(envelope, event)
+            case TextReplaced() if self._tokens:
+                body = TextReplacedBody(text=event.text, reason=event.reason)
+                return (_message(envelope, "text_replaced", body),)
             case TurnPaused() | TurnCompleted() | TurnFailed():
                 return (self._ending(envelope, event),)
             case _:
@@ -83,6 +80,7 @@ class Execution:
 
     def hear(self, envelope: Envelope, /) -> None:
         """Take note of an event that the client knows already, and say nothing."""
+        self._latest = envelope
         match envelope.event:
             case TurnStarted() as started:
                 self._started = started
@@ -94,6 +92,17 @@ class Execution:
                 self._decisions.append(decision)
             case _:
                 pass
+
+    def end(self, *, error_id: str) -> Iterable[WireMessage]:
+        """See :class:`turnwire.wires.base.Wire`."""
+        latest, cut = self._latest, StreamInterrupted
+        if latest is not None and isinstance(latest.event, RUN_ENDINGS):
+            return ()
+        body = ErrorBody(
+            code=cut.code, message=cut.public, retryable=cut.retryable, error_id=error_id
+        )
+        data = to_json(body.model_dump(mode="json"))
+        return (WireMessage(f"{latest.turn_id}.{latest.seq}" if latest else "", "error", data),)
 
     def response(self, envelope: Envelope, /) -> ChatResponse:
         """Return the answer of a run that ended by a pause or by completion."""
@@ -131,22 +140,6 @@ class Execution:
             review=paused.review,
             pauses=paused.pauses,
         )
-
-    def _replaced(self, envelope: Envelope, event: TextReplaced) -> Iterable[WireMessage]:
-        if not self._tokens:
-            return ()
-        first, *rest = _pieces(event.text)
-        bodies = [TextReplacedBody(text=first, reason=event.reason), *(Token(text=e) for e in rest)]
-        # Who loses the connection within them hears them all again.
-        unfinished = envelope._replace(seq=Seq(envelope.seq - 1))
-        return [
-            _message(
-                envelope if n == len(bodies) else unfinished,
-                "token" if n > 1 else "text_replaced",
-                body,
-            )
-            for n, body in enumerate(bodies, start=1)
-        ]
 
     def _ending(
         self, envelope: Envelope, event: TurnPaused | TurnCompleted | TurnFailed
@@ -239,10 +232,6 @@ def _fitting(response: ChatResponse) -> ChatResponse:
     # An escaped character takes six bytes at the most.
     cut = response.content[: max(0, spare) // 6]
     return response.model_copy(update={"content": cut, "content_url": url})
-
-
-def _pieces(text: str) -> list[str]:
-    return [text[n : n + _PIECE] for n in range(0, len(text), _PIECE)] or [""]
 
 
 def _message(envelope: Envelope, name: str, body: BaseModel) -> WireMessage:

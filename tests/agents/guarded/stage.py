@@ -47,9 +47,13 @@ class Shelf:
 
     texts: Sequence[str] = TEXTS
     asked: list[str] = field(default_factory=list[str])
+    hints: list[bool | None] = field(default_factory=list[bool | None])
 
-    def search(self, query: str, *, locale: str | None = None) -> Found:
+    def search(
+        self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+    ) -> Found:
         self.asked.append(query)
+        self.hints.append(rerank_hint)
         funnel = Funnel(generation=1, returned=len(self.texts), kept=len(self.texts))
         return Found(
             tuple(_source(n, text) for n, text in enumerate(self.texts, start=1)),

@@ -306,9 +306,11 @@ def test_a_client_draws_the_nodes_and_sees_which_may_be_bypassed():
 
 def test_the_loop_stays_free_while_the_evidence_is_looked_for():
     class Slow(Shelf):
-        def search(self, query: str, *, locale: str | None = None) -> Found:
+        def search(
+            self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+        ) -> Found:
             time.sleep(0.2)
-            return super().search(query, locale=locale)
+            return super().search(query, locale=locale, rerank_hint=rerank_hint)
 
     async def ticks() -> int:
         count = 0

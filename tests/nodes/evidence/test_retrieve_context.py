@@ -3,6 +3,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, cast
 
+import pytest
 from langgraph.graph import END, START, StateGraph
 
 from turnwire.events import Funnel, Passage, RetrievalCompleted, Search
@@ -30,8 +31,12 @@ class Found:
 class Shelf:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str | None, bool]] = []
+        self.hints: list[bool | None] = []
 
-    def search(self, query: str, *, locale: str | None = None) -> Found:
+    def search(
+        self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+    ) -> Found:
+        self.hints.append(rerank_hint)
         on_loop = threading.current_thread() is threading.main_thread()
         self.asked.append((query, locale, on_loop))
         account = Search(
@@ -59,3 +64,34 @@ def test_the_node_works_in_anybodys_graph():
     assert (said.query, said.duration_ms) == ("When?", 3)
     assert from_state(parts[-1][1]["evidence"]) == [Source(passage=PASSAGE, text="All of it.")]
     assert shelf.asked == [("When?", "es", False)]
+
+
+@dataclass
+class Context:
+    rerank: bool | None = None
+
+
+@pytest.mark.parametrize("hint", [True, False, None])
+@pytest.mark.parametrize("schema", [Context, dict, None])
+def test_the_clients_hint_reaches_the_search_where_the_context_has_it(
+    hint: bool | None,
+    schema: Any,  # noqa: ANN401
+):
+    shelf = Shelf()
+    graph = StateGraph(Questioned, context_schema=schema)
+    cast("Any", graph).add_node("retrieve", retrieve_context(shelf))
+    graph.add_edge(START, "retrieve")
+    compiled = cast("Any", graph).compile()
+    context = None if schema is None else schema(rerank=hint)
+
+    asyncio.run(compiled.ainvoke({"question": "When?"}, context=context))
+
+    assert shelf.hints == [hint if schema is not None else None]
+
+
+def test_outside_a_run_there_is_no_hint():
+    shelf = Shelf()
+
+    asyncio.run(cast("Any", retrieve_context(shelf))({"question": "When?"}))
+
+    assert shelf.hints == [None]

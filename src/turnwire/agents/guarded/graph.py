@@ -97,5 +97,7 @@ def _review(parts: GuardedParts) -> Any:  # noqa: ANN401 - a node, whose type La
 class _NoRetriever(Retriever):
     """Stands where no evidence is looked for; the edge leads past it."""
 
-    def search(self, query: str, *, locale: str | None = None) -> Found:
+    def search(
+        self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+    ) -> Found:
         raise NotImplementedError

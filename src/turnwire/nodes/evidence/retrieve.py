@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from typing_extensions import TypedDict
 
 from turnwire.events import RetrievalCompleted, Search
+from turnwire.graph.context import rerank_hint
 from turnwire.graph.emit import emit
 from turnwire.nodes.evidence.source import Evidence, to_state
 
@@ -31,8 +32,10 @@ class Found(Protocol):
 class Retriever(Protocol):
     """Whatever finds passages; called from any thread."""
 
-    def search(self, query: str, *, locale: str | None = None) -> Found:
-        """Return the passages that may answer ``query``."""
+    def search(
+        self, query: str, *, locale: str | None = None, rerank_hint: bool | None = None
+    ) -> Found:
+        """Return the passages that may answer ``query``; the hint is the client's."""
         ...
 
 
@@ -54,7 +57,9 @@ def retrieve_context(
     async def retrieve_context(state: Questioned) -> Questioned:
         query = state.get("query") or state.get("question", "")
         try:
-            found = await asyncio.to_thread(retriever.search, query, locale=state.get("locale"))
+            found = await asyncio.to_thread(
+                retriever.search, query, locale=state.get("locale"), rerank_hint=rerank_hint()
+            )
             evidence, search = found.evidence, found.search
         except Exception as error:  # an answer without evidence says so; the turn goes on
             _LOG.error("search failed: %s", type(error).__name__)

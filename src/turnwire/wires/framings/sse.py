@@ -18,7 +18,15 @@ KEEP_ALIVE: Final = b": keep-alive\n\n"
 
 
 def frames(messages: Iterable[WireMessage]) -> bytes:
-    """Return an event block for each message; data is one line, line ends are LF."""
+    """Return an event block for each message; data is one line, line ends are LF.
+
+    A message without an id leaves the client where it is: an empty one would send it back.
+    """
     return "".join(
-        [f"id: {id}\nevent: {name}\ndata: {data}\n\n" for id, name, data in messages]
+        [
+            f"id: {id}\nevent: {name}\ndata: {data}\n\n"
+            if id
+            else f"event: {name}\ndata: {data}\n\n"
+            for id, name, data in messages
+        ]
     ).encode()
