@@ -82,7 +82,7 @@ def anonymous(application: Principal, *, request_key: str | None = None) -> Prin
     if request_key is None:
         name = secrets.token_hex(12)
     else:
-        name = digest(f"{application.id} {request_key}")[:24]
+        name = hashlib.sha256(f"{application.id} {request_key}".encode()).hexdigest()[:24]
     return replace(_member(application, f"member:{name}"), is_ephemeral=True)
 
 
