@@ -223,6 +223,13 @@ class _OtelVariables(BaseSettings):
     exporter_otlp_traces_protocol: str = ""
 
 
+def traces_endpoint() -> str:
+    """Return where traces are sent by OTLP: the variables' address, or the standard one."""
+    said = _OtelVariables()
+    given = said.exporter_otlp_traces_endpoint or said.exporter_otlp_endpoint
+    return given or "http://localhost:4318"
+
+
 def wanted_traces() -> Literal["otlp", "console"] | None:
     """Return where the standard ``OTEL_*`` variables want traces, or none: they are off.
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from tests.cli.scripted_server import ScriptedServer, as_json
 from turnwire.cli import doctor
+from turnwire.cli.check import Check
 from turnwire.cli.doctor import examine
 from turnwire.cli.main import app
 from turnwire.cli.serving import Serving, announced
@@ -366,3 +367,23 @@ def test_help_shows_an_example() -> None:
     result = CliRunner().invoke(app, ["doctor", "--help"])
     assert result.exit_code == 0
     assert "Example: turnwire doctor" in result.stdout
+
+
+def test_it_says_what_becomes_of_traces(
+    served: Path, monkeypatch: pytest.MonkeyPatch, free_port: int
+) -> None:
+    def found() -> Check:
+        return next(each for each in examine(served) if each.name == "traces")
+
+    assert (found().status, found().found[:3]) == ("ok", "off")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{free_port}")
+    assert (found().status, found().found) == (
+        "warning",
+        f"nobody takes them at 127.0.0.1:{free_port}",
+    )
+    with socket.create_server(("127.0.0.1", free_port)):
+        assert (found().status, found().found) == ("ok", f"sent to 127.0.0.1:{free_port}")
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "zipkin")
+    assert found().status == "broken"
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    assert found().found.startswith("off")

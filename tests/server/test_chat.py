@@ -161,6 +161,24 @@ def test_the_language_is_the_first_that_the_client_accepts(
     assert shared.api().chat("say hi", headers=headers).json()["locale"] == locale
 
 
+@pytest.mark.parametrize(
+    ("accepted", "message", "locale"),
+    [
+        ("", "¿Qué hago si tengo fiebre?", "es"),
+        ("en-GB, es;q=0.1", "¿Qué hago si tengo fiebre?", "es"),
+        ("es-MX", "What should I do about a fever?", "en"),
+        ("es-MX", "¿Qué hago si tengo fiebre?", "es-mx"),
+        ("es-MX", "ibuprofeno", "es-mx"),
+        ("fr", "Que faire de la fièvre, si on en a?", "fr"),
+    ],
+)
+def test_a_message_in_english_or_spanish_is_answered_in_its_language(
+    shared: InThread, accepted: str, message: str, locale: str
+):
+    answer = shared.api().chat(f"say {message}", headers={"Accept-Language": accepted})
+    assert answer.json()["locale"] == locale
+
+
 def test_the_language_of_the_body_wins(shared: InThread):
     answer = shared.api().chat("say hi", headers={"Accept-Language": "es"}, locale="ca")
     assert answer.json()["locale"] == "ca"

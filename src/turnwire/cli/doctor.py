@@ -16,6 +16,7 @@ from turnwire.cli import stored
 from turnwire.cli.address import bound, http_url, reachable
 from turnwire.cli.check import Check, Status
 from turnwire.cli.check_models import chain, model, public
+from turnwire.cli.check_traces import traces
 from turnwire.cli.output import STDOUT, AsJson, DataDir, literal
 from turnwire.cli.serving import serving_from
 from turnwire.errors import SetupError
@@ -67,6 +68,7 @@ def examine(data_dir: Path | None) -> list[Check]:
         **{f"model {role}": partial(chain, role=role) for role in settings.roles if role != ANSWER},
         "policy": _policy,
         "API keys": stored.api_keys,
+        "traces": traces,
         "server": _server,
     }
     return [_python(), *(_tried(name, check, settings) for name, check in checks.items())]

@@ -94,7 +94,7 @@ class Answers:
             messages=body.turn_messages(),
             conversation_id=ConversationId(body.conversation_id) if body.conversation_id else None,
             agent=body.agent,
-            locale=locale(body.client.locale, request),
+            locale=locale(body.client.locale, request, body.message),
             model=None,
             if_busy=self._turns.policy.if_busy,
             body_hash=body_hash,

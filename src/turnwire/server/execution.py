@@ -51,7 +51,7 @@ def mount(
             messages=body.turn_messages(),
             conversation_id=ConversationId(body.thread_id) if body.thread_id else None,
             agent=body.agent,
-            locale=locale(body.locale, request),
+            locale=locale(body.locale, request, body.messages[-1].content),
             model=body.model,
             if_busy=body.if_busy or turns.policy.if_busy,
             body_hash=body_hash,

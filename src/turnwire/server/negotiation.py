@@ -5,6 +5,8 @@ from typing import Final
 
 from fastapi import Request
 
+from turnwire.language import language_of
+
 DEFAULT_LOCALE: Final = "en"
 LOCALE: Final = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$"
 """The form of a language tag that a turn may have (RFC 5646, shortened)."""
@@ -23,10 +25,21 @@ def wants_tokens(request: Request) -> bool:
     return request.query_params.get("tokens", "").lower() in ("true", "1")
 
 
-def locale(chosen: str | None, request: Request) -> str:
-    """Return the turn's language: the body's, else the first of ``Accept-Language``."""
+def locale(chosen: str | None, request: Request, message: str) -> str:
+    """Return the turn's language: the body's, else the message's own, else the header's first.
+
+    A message tells English from Spanish and neither from a third, so it counts only where the
+    header names one of the two, or nothing. The region that the header names stays.
+    """
     if chosen is not None:
         return chosen
+    accepted = _accepted(request)
+    others = {"en": "es", "es": "en"}.get(accepted.partition("-")[0].lower())
+    return others if others is not None and language_of(message) == others else accepted
+
+
+def _accepted(request: Request) -> str:
+    """Return the first of ``Accept-Language``."""
     named = [
         (weight, tag)
         for tag, weight in _weighted(request.headers.get("accept-language", ""))

@@ -21,13 +21,13 @@ from turnwire.agents.guarded.guards import (
 )
 from turnwire.agents.guarded.memory import remembering
 from turnwire.agents.guarded.parts import GuardedParts
-from turnwire.agents.guarded.screening import screened
+from turnwire.agents.guarded.screening import search
 from turnwire.agents.guarded.state import GuardedState
 from turnwire.agents.guarded.voice import NAME
 from turnwire.events import TopologyFlags
 from turnwire.graph.context import TurnContext
 from turnwire.graph.manifest import Manifest
-from turnwire.nodes.evidence.retrieve import Found, Retriever, retrieve_context
+from turnwire.nodes.evidence.retrieve import Found, Retriever
 from turnwire.nodes.review.review import review_response
 
 KINDS: Final = {
@@ -49,8 +49,7 @@ def build(
     add_node = cast("Any", graph.add_node)
     add_node("intake", intake(parts))
     add_node("guardrail_pre", guardrail_pre(parts))
-    search = retrieve_context(parts.retriever or _NoRetriever())
-    add_node("retrieve_context", screened(parts, cast("Any", search)))
+    add_node("retrieve_context", search(parts, parts.retriever or _NoRetriever()))
     add_node(NAME, generate_response(parts))
     add_node("guardrail_post", guardrail_post(parts))
     add_node("closing", closing(parts))

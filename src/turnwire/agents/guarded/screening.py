@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.state import GuardedState
 from turnwire.errors import SetupError
 from turnwire.events import GuardrailDecided, GuardrailDecision
 from turnwire.graph.emit import speaker
-from turnwire.nodes.evidence.source import from_state
+from turnwire.nodes.evidence import retrieve as nodes
+from turnwire.nodes.evidence.retrieve import Retriever
+from turnwire.nodes.evidence.source import Evidence
 from turnwire.nodes.guardrails.evidence import Screen
 from turnwire.nodes.guardrails.examples import Examples
 from turnwire.nodes.guardrails.judge import Judge
@@ -40,28 +42,36 @@ def scope_of(parts: GuardedParts) -> Scope:
     )
 
 
-def screened(parts: GuardedParts, search: Search) -> Search:
-    """Return the node ``search`` with a look at what it found: passages may hold instructions.
+def search(parts: GuardedParts, retriever: Retriever) -> Search:
+    """Return the node that searches and looks at what it found: passages may hold instructions.
 
-    They are noted, and shown to the model as data or left out, as the policy says.
+    They are noted, and shown to the model as data or left out, as the policy says; of what is left
+    out no client hears.
     """
 
     screen = Screen(parts.policy)
 
     async def retrieve_context(state: GuardedState) -> GuardedState:
-        found = await search(state)
-        passages = found.get("evidence", [])
-        shown = [f"{each.passage.title}\n{each.text}" for each in from_state(passages)]
-        screening = await asyncio.to_thread(screen.look, shown)
-        if screening is None:
-            return found
-        kept = [
-            each
-            for each, trips in zip(passages, screening.trips, strict=True)
-            if not (trips and parts.policy.evidence.injection == "drop")
-        ]
-        decisions = noted(state, (screening.decision,))
-        return {**found, "evidence": kept, "guardrail_decisions": decisions}
+        decisions: list[GuardrailDecision] = []
+
+        async def keep(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+            shown = [f"{each.passage.title}\n{each.text}" for each in evidence]
+            screening = await asyncio.to_thread(screen.look, shown)
+            if screening is None:
+                return evidence
+            decisions.append(screening.decision)
+            if parts.policy.evidence.injection != "drop":
+                return evidence
+            pairs = zip(evidence, screening.trips, strict=True)
+            return [each for each, trips in pairs if not trips]
+
+        found = await nodes.retrieve_context(retriever, keep=keep)(cast("Any", state))
+        if not decisions:
+            return cast("GuardedState", found)
+        return {
+            "evidence": found.get("evidence", []),
+            "guardrail_decisions": noted(state, decisions),
+        }
 
     return retrieve_context
 

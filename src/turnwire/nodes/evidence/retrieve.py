@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -49,13 +49,18 @@ class Questioned(TypedDict, total=False):
     evidence: list[dict[str, Any]]
 
 
+Kept: TypeAlias = Callable[[Sequence[Evidence]], Awaitable[Sequence[Evidence]]]
+"""Looks at what was found before anybody hears of it, and returns what may be kept."""
+
+
 def retrieve_context(
-    retriever: Retriever,
+    retriever: Retriever, *, keep: Kept | None = None
 ) -> Callable[[Questioned], Awaitable[Questioned]]:
     """Return a node that puts the evidence for ``question`` into the state, and says so."""
 
     async def retrieve_context(state: Questioned) -> Questioned:
         query = state.get("query") or state.get("question", "")
+        evidence: Sequence[Evidence]
         try:
             found = await asyncio.to_thread(
                 retriever.search, query, locale=state.get("locale"), rerank_hint=rerank_hint()
@@ -64,6 +69,8 @@ def retrieve_context(
         except Exception as error:  # an answer without evidence says so; the turn goes on
             _LOG.error("search failed: %s", type(error).__name__)
             evidence, search = (), Search(query=query, status="error")
+        if keep is not None:
+            evidence = await keep(evidence)
         emit(
             RetrievalCompleted(
                 query=search.query,
