@@ -24,7 +24,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores that wait less for a lock, so that the tests do."""
     monkeypatch.setattr(app, "SqliteStore", partial(SqliteStore, busy_seconds=BUSY))
     connect = partial(aiosqlite.connect, timeout=BUSY)
-    monkeypatch.setattr("turnwire.app.aiosqlite.connect", connect)
+    monkeypatch.setattr("turnwire.app.composition.aiosqlite.connect", connect)
 
 
 @contextmanager

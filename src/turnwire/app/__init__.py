@@ -1,0 +1,19 @@
+"""The composition root: the only package that knows every concrete class."""
+
+from turnwire.app.composition import create, key_store
+from turnwire.app.policies import access_policy
+from turnwire.app.process import alone_in
+from turnwire.app.served import INDEX, Served, corpora, load_served, models, screen_of
+
+__all__ = [
+    "INDEX",
+    "Served",
+    "access_policy",
+    "alone_in",
+    "corpora",
+    "create",
+    "key_store",
+    "load_served",
+    "models",
+    "screen_of",
+]
