@@ -11,7 +11,7 @@ import pytest
 
 from tests.server.reading import Frame, Reader
 from tests.server.running import InThread, Process
-from turnwire import app
+from turnwire.app import composition as app
 from turnwire.engine.supervisor import Supervisor
 
 GRACE = 3

@@ -13,7 +13,7 @@ import pytest
 from tests.server.reading import Frame, text_of
 from tests.server.running import InThread, Process, eventually
 from tests.server.test_members import member
-from turnwire import app
+from turnwire.app import composition as app
 from turnwire.storage.sql import SqliteStore
 
 BUSY = 0.3
