@@ -23,7 +23,15 @@ from turnwire.server.bodies import (
 from turnwire.server.callers import Callers
 from turnwire.server.direct import add_direct
 from turnwire.server.negotiation import locale, wants_stream, wants_tokens
-from turnwire.server.openapi import answers_with, takes
+from turnwire.server.openapi import (
+    FAILED,
+    GOES_ON,
+    REPEATABLE,
+    TOKENS,
+    TURN,
+    answers_with,
+    takes,
+)
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Decided, Followed, NewTurn, Turns
 from turnwire.wires.execution import Execution
@@ -86,13 +94,12 @@ def mount(
             )
         return await answer(followed, request)
 
-    add_direct(app, "/chat", chat, takes(ChatRequest) | answers_with(ChatResponse) | about)
-    add_direct(
-        app,
-        "/chat/resume",
-        resume,
-        takes(ReviewAnswer, InputAnswer, SignedInResume) | answers_with(ChatResponse) | about,
-    )
+    begins = takes(ChatRequest, parameters=[TOKENS, REPEATABLE])
+    begins |= answers_with(ChatResponse, (*TURN, *FAILED))
+    goes_on = takes(ReviewAnswer, InputAnswer, SignedInResume, parameters=[TOKENS])
+    goes_on |= answers_with(ChatResponse, (*GOES_ON, *FAILED))
+    add_direct(app, "/chat", chat, begins | about)
+    add_direct(app, "/chat/resume", resume, goes_on | about)
 
 
 def _is_members(data: object) -> bool:
