@@ -158,7 +158,7 @@ def test_a_lock_while_a_message_is_admitted_is_503_stores_nothing_and_passes(dat
         (window,) = mine.http.get("/usage").json()["windows"]
         assert window["messages"]["used"] == 0
         with mine.ask("say hi", headers=headers) as reader:
-            assert reader.rest()[-1].data["content"] == "hi"
+            assert reader.rest()[-1].data["finish_reason"] == "stop"
         assert len(mine.http.get("/conversations").json()["conversations"]) == 1
 
 
