@@ -303,3 +303,9 @@ def test_an_answer_that_no_checkpoint_can_hold_is_refused_and_the_question_waits
     most = {"deep": [2**64 - 1, -(2**63), 1.5, None, True]}
     again = api.resume(thread_id=paused["thread_id"], answers={pause_id: most})
     assert again.status_code == 200
+
+
+@pytest.mark.parametrize("body", [[], {}, {"decision": "approve", "answers": {}}, {"x": 1}])
+def test_without_a_key_nobody_learns_what_a_resume_has_to_look_like(shared: InThread, body: object):
+    assert _code(shared.nobody().http.post("/chat/resume", json=body)) == (401, "invalid_api_key")
+    assert _code(shared.api().http.post("/chat/resume", json=body)) == (422, "validation_error")
