@@ -5,11 +5,12 @@ counts: a slow minute of the machine slows both of its sides. The medians of the
 may be something else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
+from bench.admission import WANTED_MS
 from bench.numbers import medians, number
 from bench.rows import Row
 from bench.scenarios import Load
@@ -57,9 +58,21 @@ class Aim:
         return f"{self.verdict:<13}{value:>8}  {spread:<17}{bound:<7} {self.text}"
 
 
-def aims(found: Found) -> list[Aim]:
-    """Return every aim of the project with what this run found."""
-    return [*_busy(found), *_one(found), *_steady(found), *_idle(found), *_fairness(found)]
+def aims(found: Found, *, admission: Sequence[float]) -> list[Aim]:
+    """Return every aim of the project with what this run found; admission is in milliseconds."""
+    return [
+        *_busy(found),
+        *_one(found),
+        *_steady(found),
+        *_idle(found),
+        Aim(
+            text="admission on SQLite: p50 in ms",
+            values=tuple(admission),
+            wanted="most",
+            bound=WANTED_MS,
+        ),
+        *_fairness(found),
+    ]
 
 
 def _each(found: Found, load: Load, row: Row, path: str) -> dict[int, float]:
@@ -104,6 +117,7 @@ def _cheaper(found: Found, row: Row, than: Row, bound: float | None) -> Aim:
 def _busy(found: Found) -> Iterable[Aim]:
     yield from _faster(found, "speaking", "plain", 2.0)
     yield from _faster(found, "speaking", "limit", 0.3)
+    yield from _faster(found, "answer", "speaking", 0.9)
     yield from _faster(found, "chat", "plain", 1.3)
     yield _cheaper(found, "chat", "langgraph-dev", 1 / 3)
     # Only the log differs: LangGraph's checkpoints are in memory on both sides.

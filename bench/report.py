@@ -30,7 +30,9 @@ _IDLE_COLUMNS: Final = (
 )
 
 
-def report(found: Found, *, quick: bool, only: Row | None = None) -> Iterable[str]:
+def report(
+    found: Found, *, admission: Sequence[float], quick: bool, only: Row | None = None
+) -> Iterable[str]:
     """Yield the lines of the whole report; with ``only``, of that row and without ratios."""
     if quick:
         yield "A quick run: once instead of three times, shorter, and a tenth of the idle streams."
@@ -42,7 +44,7 @@ def report(found: Found, *, quick: bool, only: Row | None = None) -> Iterable[st
         return
     yield ""
     yield "Aims: the median of each repeat's ratio, and the least and the greatest of them"
-    for aim in aims(found):
+    for aim in aims(found, admission=admission):
         yield "  " + aim.line()
 
 

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, assert_never, get_args
 
@@ -17,6 +17,7 @@ Row = Literal[
     "plain",
     "langgraph-dev",
     "speaking",
+    "answer",
     "chat",
     "durable",
     "durable-chat",
@@ -26,6 +27,7 @@ ROWS: Final[tuple[Row, ...]] = get_args(Row)
 
 _AGENTS: Final[Mapping[Row, str]] = {
     "speaking": "speaking",
+    "answer": "speaking",
     "chat": "chat",
     "durable": "speaking",
     "durable-chat": "chat",
@@ -38,6 +40,7 @@ _LOG_ON_DISK: Final = {"TURNWIRE_STORE": "sqlite", "TURNWIRE_CHECKPOINTER": "mem
 _ALL_ON_DISK: Final = {"TURNWIRE_STORE": "sqlite", "TURNWIRE_CHECKPOINTER": "sqlite"}
 _STORES: Final[Mapping[Row, Mapping[str, str]]] = {
     "speaking": _MEMORY,
+    "answer": _MEMORY,
     "chat": _MEMORY,
     "durable": _LOG_ON_DISK,
     "durable-chat": _LOG_ON_DISK,
@@ -83,6 +86,11 @@ def plan_for(setting: Setting, *, port: int, data: Path) -> Plan:
         case "speaking" | "chat" | "durable" | "durable-chat" | "everything":
             agent = _AGENTS[setting.row]
             return _turnwire("idle" if setting.idle else agent, port, data, _STORES[setting.row])
+        case "answer":
+            served = _turnwire(_AGENTS["answer"], port, data, _STORES["answer"])
+            return replace(
+                served, path="/chat/stream", body='{"message":"go"}', marker="event: token.delta"
+            )
         case _:
             assert_never(setting.row)
 

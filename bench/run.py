@@ -40,7 +40,8 @@ def main() -> int:
     session = Session(quick=asked.quick, only=asked.only)
     stop_on_signals()
     session.run(1 if asked.quick else REPEATS)
-    for line in report(session.found, quick=asked.quick, only=asked.only):
+    lines = report(session.found, admission=session.admission, quick=asked.quick, only=asked.only)
+    for line in lines:
         print(line)
     for what, why in session.failed.items():
         print(f"NOT MEASURED {what}: {why}")
@@ -91,7 +92,8 @@ def _keep(session: Session, asked: argparse.Namespace, before: dict[str, Any]) -
 
 def _verdicts(session: Session) -> list[dict[str, Any]]:
     return [
-        asdict(aim) | {"value": aim.value, "verdict": aim.verdict} for aim in aims(session.found)
+        asdict(aim) | {"value": aim.value, "verdict": aim.verdict}
+        for aim in aims(session.found, admission=session.admission)
     ]
 
 

@@ -58,7 +58,10 @@ ONE: Final = Scenario(
 BUSY: Final = Scenario(
     name="busy",
     title="50 streams, a model without delay",
-    rows=(*ONE.rows, "langgraph-dev"),
+    rows=(
+        *("durable", "speaking", "answer", "limit", "plain"),
+        *("chat", "durable-chat", "everything", "langgraph-dev"),
+    ),
     streams=50,
     seconds=2.5,
     quick_seconds=1.5,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any, Final
 
-from bench import meter
+from bench import admission, meter
 from bench.errors import NotMeasured
 from bench.install import install
 from bench.rows import ROWS, Row
@@ -40,6 +40,8 @@ class Session:
         self.found: Found = defaultdict(dict)
         self.failed: dict[str, str] = {}
         """Why a row was not measured."""
+        self.admission: list[float] = []
+        """What admission took at the median in each repeat, in milliseconds."""
         self._quick = quick
         self._only = only
         self._broken: set[Row] = set()
@@ -54,6 +56,10 @@ class Session:
                 self._install(row)
         self._began = time.monotonic()
         for repeat in range(repeats):
+            if self._only is None:
+                self._say(f"{repeat + 1}: admission")
+                with meter.on_core(meter.SERVER_CORE):
+                    self.admission.append(admission.middle_ms())
             for group in GROUPS:
                 if group[0].idle:
                     self._one_by_one(group[0], repeat)

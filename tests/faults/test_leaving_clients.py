@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from tests.server import graphs
-from tests.server.raw import NEVER_READ, RawClient, SilenceCutter, request
+from tests.server.raw import NEVER_READ, RawClient, SilenceCutter, Wire, request
 from tests.server.running import Api, InThread, Process, eventually
 from turnwire.events import Envelope, unpack
 from turnwire.ids import TurnId
@@ -93,21 +94,34 @@ def test_nobody_leaves_while_somebody_else_still_follows(data_dir: Path):
                 assert second.rest()[-1].data["finish_reason"] == "stop"
 
 
-def test_two_hundred_clients_that_drop_at_random_leave_nothing_behind(data_dir: Path):
+@pytest.mark.parametrize("wire", ["execution", "answer"])
+def test_five_hundred_clients_that_drop_at_random_leave_nothing_behind(data_dir: Path, wire: Wire):
     with Process(data_dir, disconnect_grace_seconds=0) as server:
         api = server.api("chat")
         for _ in range(20):
             api.chat("say warm")
         tasks, threads, mib = _load(api)
-        asyncio.run(_drop_many(server.address, server.key("chat"), 200))
+        files = psutil.Process(server.process.pid).num_fds()
+        asyncio.run(_drop_many(server.address, server.key("chat"), 500, wire))
         eventually(lambda: _load(api)[0] <= tasks + 3)
         after = _load(api)
         assert after[1] <= threads + 6, "threads are kept for nobody"
         assert after[2] <= mib + 60, (mib, after[2])
+        assert psutil.Process(server.process.pid).num_fds() <= files + 3
+        assert _gauges(api) == {"turnwire_turns_running": 0, "turnwire_streams_open": 0}
         assert "unexpected error" not in server.log
         assert "never retrieved" not in server.log
-    endings = Counter(_endings(data_dir / "turnwire.db").values())
-    assert endings.keys() == {1}, endings
+    endings = _endings(data_dir / "turnwire.db")
+    assert set(endings.values()) == {1}, Counter(endings.values())
+    assert len(endings) > 200, "most of them were let in"
+
+
+def _gauges(api: Api) -> dict[str, float]:
+    lines = api.http.get("/metrics").text.splitlines()
+    named = ("turnwire_turns_running", "turnwire_streams_open")
+    return {
+        name: float(value) for name, _, value in (s.partition(" ") for s in lines) if name in named
+    }
 
 
 def _load(api: Api) -> tuple[int, int, int]:
@@ -115,12 +129,12 @@ def _load(api: Api) -> tuple[int, int, int]:
     return int(tasks), int(threads), int(mib)
 
 
-async def _drop_many(address: tuple[str, int], key: str, count: int) -> None:
+async def _drop_many(address: tuple[str, int], key: str, count: int, wire: Wire) -> None:
     chance = random.Random(7)
 
     async def drop(delay: float, reset: bool) -> None:
         _, writer = await asyncio.open_connection(*address)
-        writer.write(request(key, "slow 100 0.02"))
+        writer.write(request(key, "slow 100 0.02", wire=wire))
         with suppress(TimeoutError, ConnectionError):
             await asyncio.sleep(delay)
         if reset:

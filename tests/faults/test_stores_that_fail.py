@@ -10,6 +10,7 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
+from tests.server.answering import Members, asked, card
 from tests.server.reading import Frame, text_of
 from tests.server.running import InThread, Process, eventually
 from tests.server.test_members import member
@@ -142,3 +143,36 @@ def test_a_lock_while_a_member_is_admitted_is_503_and_costs_the_member_nothing(d
         (window,) = mine.http.get("/usage").json()["windows"]
         assert (window["messages"]["used"], window["tokens"]["used"]) == (0, 0)
         assert mine.chat("say hi", headers={"Idempotency-Key": "k"}).json()["content"] == "hi"
+
+
+def test_a_lock_while_a_message_is_admitted_is_503_stores_nothing_and_passes(data_dir: Path):
+    with InThread(data_dir, member_messages=2) as server:
+        mine, headers = member(server), {"Idempotency-Key": "k"}
+        with _locked(data_dir / "turnwire.db"):
+            refused = mine.http.post("/chat/stream", json={"message": "say hi"}, headers=headers)
+            assert refused.status_code == 503
+            assert refused.headers["content-type"] == "application/json"
+            assert refused.json()["error"]["code"] == "storage_unavailable"
+            assert "retry-after" in refused.headers
+        assert mine.http.get("/conversations").json() == {"conversations": []}
+        (window,) = mine.http.get("/usage").json()["windows"]
+        assert window["messages"]["used"] == 0
+        with mine.ask("say hi", headers=headers) as reader:
+            assert reader.rest()[-1].data["finish_reason"] == "stop"
+        assert len(mine.http.get("/conversations").json()["conversations"]) == 1
+
+
+def test_a_lock_while_a_confirmation_is_taken_is_503_and_it_can_be_given_again(data_dir: Path):
+    with Members(data_dir) as server:
+        mine = server.api()
+        frames = asked(mine, "confirm")
+        body = {
+            "conversation_id": frames[0].data["conversation_id"],
+            "confirmation_id": card(frames, "action.confirmation_required")["confirmation_id"],
+            "decision": "approve",
+        }
+        with _locked(data_dir / "turnwire.db"):
+            refused = mine.http.post("/chat/confirm", json=body)
+            assert refused.status_code == 503
+            assert refused.json()["error"]["code"] == "storage_unavailable"
+        assert mine.post("/chat/confirm", **body)[-1].data["finish_reason"] == "stop"

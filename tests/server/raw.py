@@ -6,17 +6,25 @@ import socket
 import struct
 import threading
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 NEVER_READ: Final = 2048
 """Bytes of receive buffer of a client that does not read."""
 
 
-def request(key: str, question: str, *, accept: str = "text/event-stream") -> bytes:
-    """Return the bytes of ``POST /chat``."""
-    body = json.dumps({"messages": [{"role": "user", "content": question}]}).encode()
+Wire = Literal["execution", "answer"]
+
+
+def request(
+    key: str, question: str, *, accept: str = "text/event-stream", wire: Wire = "execution"
+) -> bytes:
+    """Return the bytes of ``POST /chat``, or of ``POST /chat/stream``."""
+    asked: object = {"messages": [{"role": "user", "content": question}]}
+    path, body = "/chat?tokens=true", json.dumps(asked).encode()
+    if wire == "answer":
+        path, body = "/chat/stream", json.dumps({"message": question}).encode()
     head = (
-        f"POST /chat?tokens=true HTTP/1.1\r\nHost: test\r\nAccept: {accept}\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: test\r\nAccept: {accept}\r\n"
         f"Authorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
@@ -32,6 +40,7 @@ class RawClient:
         question: str,
         *,
         accept: str = "text/event-stream",
+        wire: Wire = "execution",
         buffer: int | None = None,
     ) -> None:
         self._socket = socket.socket()
@@ -39,7 +48,7 @@ class RawClient:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self._socket.settimeout(10)
         self._socket.connect(address)
-        self._socket.sendall(request(key, question, accept=accept))
+        self._socket.sendall(request(key, question, accept=accept, wire=wire))
 
     def read_until(self, text: str) -> str:
         """Read until ``text`` has come; return all."""

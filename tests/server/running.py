@@ -42,9 +42,10 @@ def eventually(look: Callable[[], T | None], *, within: float = PATIENCE) -> T:
         time.sleep(0.02)
 
 
-def new_key(data_dir: Path, *scopes: str) -> str:
+def new_key(data_dir: Path, *scopes: str, limit: int | None = None) -> str:
     """Return a key that ``turnwire keys create`` prints."""
     arguments = ["keys", "create", "--name", "a test", "--data-dir", str(data_dir)]
+    arguments += [] if limit is None else ["--limit", str(limit)]
     for each in scopes:
         arguments += ["--scope", each]
     done = CliRunner().invoke(command_line, arguments)

@@ -118,6 +118,13 @@ def test_another_prefix_may_be_set(data_dir: Path, monkeypatch: pytest.MonkeyPat
         assert server.api("chat").http.get("/agents").status_code == 200
 
 
+def test_a_range_that_cannot_be_read_gets_the_whole_page(shared: InThread):
+    for wanted in ("bytes=x", "bytes=9-1", "bytes=999999999-", "é"):
+        answer = shared.nobody().http.get("/", headers=[(b"Range", wanted.encode())])
+        assert answer.status_code == 200
+        assert answer.text.endswith("</html>\n")
+
+
 @pytest.mark.parametrize(
     ("scope", "method", "path"),
     [("chat", "GET", "/reviews"), ("chat", "POST", "/chat/resume"), ("review", "POST", "/chat")]

@@ -273,3 +273,39 @@ def test_a_reviewer_may_follow_what_was_put_to_reviewers_and_nothing_else(shared
         assert reader.rest()[-1].event == "paused"
     other = reviewer.http.get(reviewer.events_url(plain["thread_id"], plain["turn_id"]))
     assert _code(other) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"1" + b"0" * 30, "has a whole number of more than 64 bits"),
+        (b'{"deep": [-9223372036854775809]}', "has a whole number of more than 64 bits"),
+        (b"1e400", "has a number that is too large"),
+        (b'"\\ud800"', "contains half of a surrogate pair, which is not text"),
+        (b'{"\\ud800": 1}', "contains half of a surrogate pair, which is not text"),
+        (b'["\\u0000"]', "contains the character U+0000"),
+        (b"[" * 200 + b"]" * 200, "is nested deeper than 64 levels"),
+    ],
+    ids=["large", "small", "infinite", "text", "name", "null", "deep"],
+)
+def test_an_answer_that_no_checkpoint_can_hold_is_refused_and_the_question_waits_on(
+    shared: InThread, value: bytes, reason: str
+):
+    api = shared.api()
+    paused = api.paused("ask-twice")
+    pause_id = paused["pauses"][0]["pause_id"]
+    asked = b'{"thread_id": "%s", "answers": {"%s": %s}}'
+    body = asked % (paused["thread_id"].encode(), pause_id.encode(), value)
+    refused = api.http.post("/chat/resume", content=body)
+    assert _code(refused) == (422, "validation_error")
+    (detail,) = refused.json()["error"]["details"]
+    assert detail == {"path": f"answers.{pause_id}", "reason": reason}
+    most = {"deep": [2**64 - 1, -(2**63), 1.5, None, True]}
+    again = api.resume(thread_id=paused["thread_id"], answers={pause_id: most})
+    assert again.status_code == 200
+
+
+@pytest.mark.parametrize("body", [[], {}, {"decision": "approve", "answers": {}}, {"x": 1}])
+def test_without_a_key_nobody_learns_what_a_resume_has_to_look_like(shared: InThread, body: object):
+    assert _code(shared.nobody().http.post("/chat/resume", json=body)) == (401, "invalid_api_key")
+    assert _code(shared.api().http.post("/chat/resume", json=body)) == (422, "validation_error")

@@ -6,7 +6,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from turnwire.engine.agent import Agent
+from turnwire.errors import NotFound
 from turnwire.server.access import Access
+from turnwire.server.openapi import KEY, refuses
 from turnwire.server.turns import Turns
 
 
@@ -14,13 +16,13 @@ def router(access: Access, turns: Turns) -> APIRouter:
     """Return the routes of agents."""
     routes = APIRouter(prefix="/agents", tags=["agents"])
 
-    @routes.get("")
+    @routes.get("", responses=refuses(*KEY))
     async def agents(request: Request) -> Response:
         """The agents that this server serves; the first is the default."""
         await access.require(request, "chat")
         return JSONResponse({"agents": [_agent(each) for each in turns.agents.values()]})
 
-    @routes.get("/{slug}")
+    @routes.get("/{slug}", responses=refuses(*KEY, NotFound))
     async def agent(request: Request, slug: str) -> Response:
         """One agent, with its graph."""
         await access.require(request, "chat")

@@ -26,7 +26,7 @@ from turnwire.server.bodies import (
 from turnwire.server.callers import Callers
 from turnwire.server.direct import add_direct
 from turnwire.server.negotiation import locale
-from turnwire.server.openapi import streams_only, takes
+from turnwire.server.openapi import GOES_ON, REPEATABLE, TURN, streams_only, takes
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, NewTurn, Turns
 from turnwire.server.wires import answer
@@ -164,6 +164,8 @@ class Answers:
 
 def mount(app: FastAPI, answers: Answers) -> None:
     """Add the routes of the answer wire; its form of `/chat/resume` is mounted with the others."""
-    about: dict[str, Any] = {"methods": ["POST"], "tags": ["answer wire"], **streams_only()}
-    add_direct(app, "/chat/stream", answers.stream, takes(StreamRequest) | about)
-    add_direct(app, "/chat/confirm", answers.confirm, takes(ConfirmAnswer) | about)
+    about: dict[str, Any] = {"methods": ["POST"], "tags": ["answer wire"]}
+    begins = takes(StreamRequest, parameters=[REPEATABLE]) | streams_only(TURN)
+    add_direct(app, "/chat/stream", answers.stream, begins | about)
+    confirms = takes(ConfirmAnswer) | streams_only(GOES_ON)
+    add_direct(app, "/chat/confirm", answers.confirm, confirms | about)

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
 
 from fastapi import Request
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -18,7 +17,8 @@ from pydantic import (
 )
 
 from turnwire.errors import InvalidRequest, RequestInvalid, RequestTimeout, RequestTooLarge
-from turnwire.ids import IDENTIFIER, PauseId
+from turnwire.ids import PauseId
+from turnwire.server.fields import Given, Identifier, Text
 from turnwire.server.negotiation import LOCALE
 from turnwire.server.problems import invalid
 from turnwire.work import Message
@@ -34,26 +34,6 @@ MAX_MESSAGES: Final = 200
 MAX_FEEDBACK: Final = 10_000
 TIMEZONE: Final = r"^[A-Za-z0-9_+\-]{1,32}(/[A-Za-z0-9_+\-]{1,32}){0,2}$"
 """The form of a name in the IANA time zone database."""
-
-
-def _clean(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("contains the character U+0000")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("contains half of a surrogate pair, which is not text") from None
-    return text
-
-
-def _identifier(text: str) -> str:
-    if not IDENTIFIER.fullmatch(text):
-        raise ValueError("is not an id: letters, digits, - and _, at most 128")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_clean)]
-Identifier = Annotated[str, AfterValidator(_identifier)]
 
 
 class _Body(BaseModel):
@@ -172,7 +152,7 @@ class InputAnswer(_Body):
     """The body of ``POST /chat/resume`` that answers a graph's own interrupts."""
 
     thread_id: Identifier
-    answers: Annotated[dict[PauseId, JsonValue], Field(min_length=1, max_length=100)]
+    answers: Annotated[dict[PauseId, Given], Field(min_length=1, max_length=100)]
 
 
 async def read_json(request: Request) -> tuple[Any, str]:

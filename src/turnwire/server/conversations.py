@@ -14,6 +14,7 @@ from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId, is_identifier
 from turnwire.server.callers import Callers
 from turnwire.server.negotiation import wants_tokens
+from turnwire.server.openapi import CALLER, OWNED, TOKENS, parameter, refuses, streams_only
 from turnwire.server.ownership import owned, owned_turn, readable_turn
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, Turns
@@ -21,6 +22,9 @@ from turnwire.server.wires import attached
 from turnwire.storage.base import ConversationRecord, EventLog, TurnRecord
 from turnwire.wires.base import iso
 
+_AFTER: Final = parameter("after", "query", "The number of an event.", is_a="integer")
+_LAST: Final = parameter("Last-Event-ID", "header", "The id of the last event that was heard.")
+_WIRE: Final = parameter("wire", "query", "`execution` or `answer`.")
 _NUMBER: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
@@ -28,14 +32,14 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
     """Return the routes of conversations and their turns."""
     routes = APIRouter(prefix="/conversations", tags=["conversations"])
 
-    @routes.get("")
+    @routes.get("", responses=refuses(*CALLER))
     async def conversations(request: Request) -> Response:
         """The caller's conversations, newest first."""
         principal = await callers.require(request, "chat")
         records = await turns.store.conversations(principal.id)
         return JSONResponse({"conversations": [_conversation(each) for each in records]})
 
-    @routes.get("/{conversation_id}")
+    @routes.get("/{conversation_id}", responses=refuses(*OWNED))
     async def conversation(request: Request, conversation_id: str) -> Response:
         """One conversation with its turns, oldest first."""
         principal = await callers.require(request, "chat")
@@ -43,14 +47,14 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
         found = await turns.store.turns(record.conversation_id)
         return JSONResponse({**_conversation(record), "turns": [_turn(each) for each in found]})
 
-    @routes.delete("/{conversation_id}", status_code=204)
+    @routes.delete("/{conversation_id}", status_code=204, responses=refuses(*OWNED))
     async def erase(request: Request, conversation_id: str) -> Response:
         """Delete a conversation: turns, events, pauses and checkpoints."""
         principal = await callers.require(request, "chat")
         await turns.erase(principal, _conversation_id(conversation_id))
         return Response(status_code=204)
 
-    @routes.post("/{conversation_id}/cancel")
+    @routes.post("/{conversation_id}/cancel", responses=refuses(*OWNED))
     async def cancel(request: Request, conversation_id: str) -> Response:
         """Stop the turn that runs or waits; says truthfully whether there was one."""
         principal = await callers.require(request, "chat")
@@ -60,7 +64,7 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
         was = stopped.finish_reason == "cancelled"
         return JSONResponse({"cancelled": was, "turn": _turn(stopped)})
 
-    @routes.get("/{conversation_id}/turns/{turn_id}")
+    @routes.get("/{conversation_id}/turns/{turn_id}", responses=refuses(*OWNED))
     async def turn(request: Request, conversation_id: str, turn_id: str) -> Response:
         """One turn, with its whole answer and, when it has paused or ended, its receipt."""
         principal = await callers.require(request, "chat")
@@ -71,7 +75,11 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
         told = receipt.model_dump(mode="json") if receipt else None
         return JSONResponse({**_turn(found), "receipt": told})
 
-    @routes.get("/{conversation_id}/turns/{turn_id}/events")
+    @routes.get(
+        "/{conversation_id}/turns/{turn_id}/events",
+        openapi_extra={"parameters": [TOKENS, _AFTER, _LAST, _WIRE]},
+        **streams_only((*OWNED, RequestInvalid)),
+    )
     async def events(request: Request, conversation_id: str, turn_id: str) -> Response:
         """Re-attach to a turn: what came after `Last-Event-ID` or `?after=`, then live."""
         principal = await _reader(callers, request)

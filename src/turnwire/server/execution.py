@@ -23,7 +23,15 @@ from turnwire.server.bodies import (
 from turnwire.server.callers import Callers
 from turnwire.server.direct import add_direct
 from turnwire.server.negotiation import locale, wants_stream, wants_tokens
-from turnwire.server.openapi import answers_with, takes
+from turnwire.server.openapi import (
+    FAILED,
+    GOES_ON,
+    REPEATABLE,
+    TOKENS,
+    TURN,
+    answers_with,
+    takes,
+)
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Decided, Followed, NewTurn, Turns
 from turnwire.wires.execution import Execution
@@ -66,11 +74,12 @@ def mount(
         data, _ = await read_json(request)
         if _is_members(data):
             return await answers.resume(request, data)
+        caller = await callers.identify(request)  # nobody learns of a body's form without a key
         if _is_review(data):
-            reviewer = await callers.require(request, "review")
+            caller.require("review")
             decided = parse(ReviewAnswer, data)
             followed = await turns.resume_review(
-                reviewer,
+                caller,
                 ConversationId(decided.thread_id),
                 Decided(
                     decision=decided.decision,
@@ -79,20 +88,19 @@ def mount(
                 ),
             )
         else:
-            principal = await callers.require(request, "chat")
+            caller.require("chat")
             given = parse(InputAnswer, data)
             followed = await turns.resume_inputs(
-                principal, ConversationId(given.thread_id), given.answers
+                caller, ConversationId(given.thread_id), given.answers
             )
         return await answer(followed, request)
 
-    add_direct(app, "/chat", chat, takes(ChatRequest) | answers_with(ChatResponse) | about)
-    add_direct(
-        app,
-        "/chat/resume",
-        resume,
-        takes(ReviewAnswer, InputAnswer, SignedInResume) | answers_with(ChatResponse) | about,
-    )
+    begins = takes(ChatRequest, parameters=[TOKENS, REPEATABLE])
+    begins |= answers_with(ChatResponse, (*TURN, *FAILED))
+    goes_on = takes(ReviewAnswer, InputAnswer, SignedInResume, parameters=[TOKENS])
+    goes_on |= answers_with(ChatResponse, (*GOES_ON, *FAILED))
+    add_direct(app, "/chat", chat, begins | about)
+    add_direct(app, "/chat/resume", resume, goes_on | about)
 
 
 def _is_members(data: object) -> bool:

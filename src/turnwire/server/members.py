@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 from turnwire.admission.quota import QuotaPolicy
 from turnwire.clock import Now
 from turnwire.server.callers import Callers
+from turnwire.server.openapi import CALLER, KEY, refuses
 from turnwire.storage.members import Charge, MemberStore, Used
 from turnwire.wires.base import iso
 
@@ -17,7 +18,7 @@ def router(callers: Callers, store: MemberStore, quotas: QuotaPolicy, *, now: No
     """Return the routes of sessions and of usage."""
     routes = APIRouter(tags=["members"])
 
-    @routes.post("/auth/session")
+    @routes.post("/auth/session", responses=refuses(*KEY))
     async def session(request: Request) -> Response:
         """A new session for a member of the caller's; its id is told once."""
         session_id, record = await callers.mint(request)
@@ -28,7 +29,7 @@ def router(callers: Callers, store: MemberStore, quotas: QuotaPolicy, *, now: No
         }
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
-    @routes.get("/usage")
+    @routes.get("/usage", responses=refuses(*CALLER))
     async def usage(request: Request) -> Response:
         """What the caller, member or key, has used of each of its allowances that has a limit."""
         caller = await callers.require(request)

@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from turnwire.clock import Now
 from turnwire.errors import StorageUnavailable
 from turnwire.server.access import Access
+from turnwire.server.openapi import KEY, refuses
 from turnwire.storage.base import TurnStore
 
 
@@ -33,7 +34,7 @@ def router(counted: Counted, store: TurnStore, *, access: Access | None, now: No
     """Return the route of the metrics; with ``access``, it needs a key of the scope ``admin``."""
     routes = APIRouter(tags=["operations"])
 
-    @routes.get("/metrics", response_class=PlainTextResponse)
+    @routes.get("/metrics", response_class=PlainTextResponse, responses=refuses(*KEY))
     async def metrics(request: Request) -> Response:
         """Metrics for Prometheus; needs the scope `admin` where others can reach the server."""
         if access is not None:

@@ -6,6 +6,7 @@ from starlette.responses import JSONResponse, Response
 from turnwire.engine.supervisor import Supervisor
 from turnwire.errors import StorageUnavailable
 from turnwire.server.access import Access
+from turnwire.server.openapi import refuses
 from turnwire.storage.base import Store
 
 
@@ -13,12 +14,12 @@ def router(store: Store, supervisor: Supervisor) -> APIRouter:
     """Return the routes of health; they are open to everybody and tell nothing else."""
     routes = APIRouter(tags=["operations"])
 
-    @routes.get("/healthz")
+    @routes.get("/healthz", responses=refuses())
     async def healthz() -> Response:
         """Alive."""
         return JSONResponse({"status": "ok"})
 
-    @routes.get("/readyz")
+    @routes.get("/readyz", responses={**refuses(), 503: {"description": "Not ready."}})
     async def readyz() -> Response:
         """Ready for turns; 503 while draining or without a store."""
         if supervisor.draining.is_set():

@@ -2,11 +2,12 @@
 
 import secrets
 from collections.abc import Callable
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from turnwire.admission.api_keys import digest
 from turnwire.clock import Now
@@ -40,8 +41,11 @@ Ejecute <code>turnwire link</code> en la terminal y abra el enlace que imprime.<
 
 
 def _sends(file: Path) -> Callable[[], Response]:
+    kind, _ = guess_type(file.name)
+
     def send() -> Response:
-        return FileResponse(file, headers=_HEADERS)
+        # No `FileResponse`: it answers a `Range` that it cannot read outside of our envelope.
+        return Response(file.read_bytes(), media_type=kind, headers=_HEADERS)
 
     return send
 

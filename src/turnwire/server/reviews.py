@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from turnwire.server.access import Access
+from turnwire.server.openapi import KEY, refuses
 from turnwire.server.turns import Turns
 from turnwire.wires.execution_frames import review
 
@@ -12,7 +13,7 @@ def router(access: Access, turns: Turns) -> APIRouter:
     """Return the routes of the review queue."""
     routes = APIRouter(prefix="/reviews", tags=["reviews"])
 
-    @routes.get("")
+    @routes.get("", responses=refuses(*KEY))
     async def reviews(request: Request) -> Response:
         """Drafts that wait for a reviewer, newest first; decide with `POST /chat/resume`."""
         await access.require(request, "review")

@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, Response
 
 from turnwire.errors import NotFound
 from turnwire.server.access import Access
+from turnwire.server.openapi import KEY, refuses
 from turnwire.wires import answer_frames, execution_frames
 from turnwire.wires.schema import schema
 
@@ -17,7 +18,7 @@ def router(*, access: Access | None) -> APIRouter:
         "execution": schema("execution", execution_frames.FRAMES),
     }
 
-    @routes.get("/schemas/{wire}.json")
+    @routes.get("/schemas/{wire}.json", responses=refuses(*KEY, NotFound))
     async def schemas(request: Request, wire: str) -> Response:
         """The JSON Schema of a wire's frames: `answer` or `execution`."""
         if access is not None:
