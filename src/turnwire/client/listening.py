@@ -52,6 +52,8 @@ class Listening:
         self._retry = retry
         self._memory = Memory()
         self._interrupted: ErrorFrame | None = None
+        self._paused: Paused | None = None
+        """The pause that is being answered."""
         self._refused: Refused | None = None
         """An answer to a pause that was refused when it was sent again."""
 
@@ -68,6 +70,7 @@ class Listening:
         """
         if not isinstance(self.ending, Paused):
             raise WrongUsage("The turn does not wait for anybody; hear it to its end first.")
+        self._paused = self.ending
         self._opening = opening or self._opening
         self._begun = opening is None
         self.ending = self._interrupted = self._refused = None
@@ -205,5 +208,7 @@ class Listening:
         if self._interrupted is not None:  # the failure that was told is all that is known
             self.ending = self.account.ended(self._interrupted)
             return (self._interrupted,)
-        self.ending = Broken(error)
+        # An answer that was refused changes nothing: the turn may be answered again.
+        unchanged = isinstance(error, Refused) and not self._begun
+        self.ending = (self._paused if unchanged else None) or Broken(error)
         raise error from cause
