@@ -17,7 +17,8 @@ class CuttingProxy:
 
     def __init__(self, address: tuple[str, int], cuts: Iterable[int] = ()) -> None:
         self.connections = 0
-        self._address = address
+        self.address = address
+        """Where new connections are forwarded to."""
         self._cuts = list(cuts)
         self._open: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
         self._ready = threading.Event()
@@ -50,7 +51,7 @@ class CuttingProxy:
         assert task is not None
         self._open[writer] = task
         cut = self._cuts.pop(0) if self._cuts else None
-        from_server, to_server = await asyncio.open_connection(*self._address)
+        from_server, to_server = await asyncio.open_connection(*self.address)
         try:
             await asyncio.gather(_pump(reader, to_server, None), _pump(from_server, writer, cut))
         finally:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.client.cutting import CuttingProxy
 from tests.client.driving import SOON, Driver
 from tests.server import member_graph
 from tests.server.answering import Members
-from tests.server.running import Api
+from tests.server.running import Api, Process
 from turnwire.client import (
     ActionCompletedFrame,
     AnswerReplaced,
@@ -311,6 +312,40 @@ def test_a_server_that_is_gone_is_a_broken_stream_and_no_failure(members: Member
     client = driver.client(same_member_url, api_key="k", options=Options(retry=Retry(tries=0)))
     with pytest.raises(BrokenStream):
         driver.done(client.new_session())
+
+
+def test_after_a_crash_the_text_is_what_the_server_has_kept(tmp_path: Path, driver: Driver):
+    graph = "tests.server.member_graph:member"
+    patient = Options(retry=Retry(tries=100, first=0.05, longest=0.1))
+    with Process(tmp_path, graph) as server, CuttingProxy(server.address) as proxy:
+        key = server.key("chat")
+        client = driver.client(proxy.url, api_key=key, options=patient)
+        driver.done(client.new_session())
+        turn = client.ask("slow")
+        driver.hear(turn, most=15)
+        server.kill()
+        with Process(tmp_path, graph) as again:
+            proxy.address = again.address
+            driver.hear(turn)
+            headers = {"X-Turnwire-Session": str(client.session)}
+            path = f"/conversations/{turn.conversation_id}/turns/{turn.message_id}"
+            kept = again.api(key=key).http.get(path, headers=headers).json()
+    assert isinstance(turn.ending, Failed)
+    assert turn.ending.code == "stream_interrupted"
+    assert turn.text == kept["content"] != ""
+
+
+@pytest.mark.parametrize(("kind", "text"), [("lengthened", "Take it easy."), ("replaced", "No.")])
+def test_the_text_stands_wherever_words_are_replaced_and_connections_are_cut(
+    members: Members, driver: Driver, kind: str, text: str
+):
+    for seed in range(5):
+        chance = random.Random(f"{kind} {seed}")
+        cuts = [chance.randrange(300, 1000) for _ in range(4)]
+        with CuttingProxy(members.address, cuts) as proxy:
+            turn = member(driver, members, proxy.url).ask(kind)
+            driver.hear(turn)
+        assert (turn.text, turn.ending) == (text, Completed("stop")), cuts
 
 
 def test_a_session_is_minted_and_spoken_for(members: Members, driver: Driver):
