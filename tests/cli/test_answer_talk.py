@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.server.answering import Members
+from turnwire.cli.answer_transcript import AnswerTranscript
 from turnwire.cli.main import app, main
+from turnwire.client import Event, TokenDelta
 
 
 @pytest.fixture(scope="module")
@@ -106,15 +109,55 @@ def test_json_tells_what_the_turn_waits_for_or_why_it_failed(members: Members) -
     assert (failed.exit_code, json.loads(failed.stdout)["error"]) == (1, "agent_error")
 
 
-def test_a_conversation_without_its_member_is_wrong_usage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--thread", ["--thread", "conv_1"]),
+        ("--session", ["--session", "é"]),
+        ("--url", ["--url", "ftp://host"]),
+        ("--key", ["--key", "é"]),
+    ],
+)
+def test_options_that_can_not_be_used_are_wrong_usage(
+    option: str,
+    given: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    about = ["--wire", "answer", "--url", "http://127.0.0.1:9", "--key", "k"]
-    monkeypatch.setattr(sys, "argv", ["turnwire", "chat", *about, "--thread", "conv_1", "hello"])
+    about = ["chat", "--wire", "answer", "--url", "http://127.0.0.1:9", "--key", "k"]
+    monkeypatch.setattr(sys, "argv", ["turnwire", *about, *given, "hello"])
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 2
-    assert "--session" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"turnwire: {option}: ")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell's background jobs ignore Ctrl-C, and so may the one that runs these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_stops_the_turn_and_the_prompt_goes_on(
+    members: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show, words = AnswerTranscript.show, list[Event]()
+
+    def show_and_press(transcript: AnswerTranscript, event: Event) -> None:
+        show(transcript, event)
+        if isinstance(event, TokenDelta):
+            words.append(event)
+            if len(words) == 3:
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(AnswerTranscript, "show", show_and_press)
+    result = run(members, typed="slow\nplain\n")
+    assert result.exit_code == 0
+    assert "Stopped." in result.stderr
+    assert result.stdout == "w0 w1 w2 \nRest for two days.\n"
 
 
 def test_a_wrong_key_and_a_server_that_is_not_there_say_what_to_do(

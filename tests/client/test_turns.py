@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.cutting import CuttingProxy
-from tests.client.driving import SOON, Driver
+from tests.client.driving import Driver
 from tests.server import member_graph
 from tests.server.answering import Members
 from tests.server.running import Api, Process
@@ -364,7 +364,11 @@ def test_an_address_that_is_none_is_wrong_usage(driver: Driver, url: str):
         driver.client(url, api_key="k")
 
 
-def test_a_key_that_no_header_can_carry_is_wrong_usage(driver: Driver):
-    for key in ("", "\n", "clé"):
+def test_what_no_header_can_carry_is_wrong_usage(driver: Driver):
+    for odd in ("", "a\nb", "clé"):
         with pytest.raises(WrongUsage, match="api_key"):
-            driver.client("http://host", api_key=key, options=SOON)
+            driver.client("http://host", api_key=odd)
+        with pytest.raises(WrongUsage, match="session"):
+            driver.client("http://host", api_key="k", session=odd)
+        with pytest.raises(WrongUsage, match="idempotency_key"):
+            driver.client("http://host", api_key="k").ask("hi", idempotency_key=odd)

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -26,6 +26,8 @@ from turnwire.client import (
 )
 from turnwire.errors import SetupError
 
+_OPTIONS: Final = {"base_url": "--url", "api_key": "--key", "session": "--session"}
+
 
 def speaking(url: str, key: str, session: str | None, thread: str | None) -> Client:
     """Return a client; close it in the end.
@@ -40,7 +42,8 @@ def speaking(url: str, key: str, session: str | None, thread: str | None) -> Cli
     try:
         return Client(url, api_key=key, session=session)
     except WrongUsage as error:
-        raise SetupError(f"--url or --key: {error}") from None
+        argument, _, why = str(error).partition(":")
+        raise SetupError(f"{_OPTIONS[argument]}:{why}") from None
 
 
 class AnswerTalk:

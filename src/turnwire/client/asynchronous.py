@@ -138,7 +138,7 @@ class AsyncClient:
         """Take a server's address, a key with the scope ``chat``, and a member's session.
 
         Raises:
-            WrongUsage: the address or the key can't be used.
+            WrongUsage: the address, the key or the session can't be used.
         """
         self._connection = Connection(
             base_url, api_key=api_key, session=session, options=options or Options()
@@ -193,6 +193,9 @@ class AsyncClient:
             agent: which agent answers; the conversation's, or the server's first, without it.
             hints: what the client would like of this turn.
             idempotency_key: of your own, where the question may be asked again after a crash.
+
+        Raises:
+            WrongUsage: the key can't be used.
         """
         opened = self._connection.ask(
             message,

@@ -66,8 +66,9 @@ class Connection:
     def __init__(
         self, base_url: str, *, api_key: str, session: str | None, options: Options
     ) -> None:
-        if not (api_key.isascii() and api_key.isprintable() and api_key.strip()):
-            raise WrongUsage("api_key: an API key is printable ASCII.")
+        _header("api_key", api_key.strip())
+        if session is not None:
+            _header("session", session)
         address = _address(base_url)
         self.session = session
         self._options = options
@@ -93,7 +94,8 @@ class Connection:
         idempotency_key: str | None = None,
     ) -> Opened:
         """Return a turn that begins with ``message``."""
-        key = idempotency_key or new_id("req")
+        key = new_id("req") if idempotency_key is None else idempotency_key
+        _header("idempotency_key", key)
         opening = requests.ask(
             message,
             conversation_id=conversation_id,
@@ -146,6 +148,11 @@ def read(kind: type[B], response: httpx.Response) -> B:
         return kind.model_validate_json(response.content)
     except ValidationError:
         raise Refused(200, UNKNOWN, "This is not turnwire's answer; check base_url.") from None
+
+
+def _header(name: str, value: str) -> None:
+    if not (value and value.isascii() and value.isprintable()):
+        raise WrongUsage(f"{name}: has to be printable ASCII, and not empty.")
 
 
 def _address(base_url: str) -> httpx.URL:

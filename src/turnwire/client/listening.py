@@ -109,7 +109,8 @@ class Listening:
                 return self._open(id, event)
             case _:
                 self._begun = True
-                return self._tell(self._memory.take(Frame(id, name, data)))
+                news = self._memory.take(Frame(id, name, data))
+                return self._anew(news) if news.anew else self._tell([event] if news.frames else [])
 
     def lose(self, error: Exception | None) -> Sequence[Event]:
         """Note that a stream ended without a last frame, or was never there.
@@ -163,16 +164,19 @@ class Listening:
         self.account.take(event)
         return (event,)
 
-    def _tell(self, news: News) -> list[Event]:
-        if news.anew:
-            self.account.forget()
-        if news.frames:
+    def _tell(self, events: Sequence[Event]) -> Sequence[Event]:
+        if events:
             self._patience.heard()
             self._refused = None
-        events = [parse(each.name, each.data) for each in news.frames]
         for each in events:
             self.account.take(each)
-        return [AnswerReplaced(), *events] if news.anew else events
+        return events
+
+    def _anew(self, news: News) -> Sequence[Event]:
+        """Tell what stands; what was told before does not."""
+        self.account.forget()
+        told = self._tell([parse(each.name, each.data) for each in news.frames])
+        return [AnswerReplaced(), *told]
 
     def _begin_anew(self) -> Sequence[Event]:
         """Words were taken back: another stream tells what stands."""
@@ -195,7 +199,8 @@ class Listening:
         return ()
 
     def _end(self, id: str, event: MessageCompleted | ErrorFrame) -> Sequence[Event]:
-        told = self._tell(self._memory.close())
+        news = self._memory.close()
+        told = self._anew(news) if news.anew else ()
         self._memory.pass_over(id)
         ending = self.account.ended(event)
         if self._refused is not None and isinstance(ending, Paused):
