@@ -6,11 +6,12 @@ import sys
 from collections.abc import Generator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import typer
 
 from turnwire.cli.address import http_url, reachable
+from turnwire.cli.answer_talk import AnswerTalk, speaking
 from turnwire.cli.answers import answer_to, ask
 from turnwire.cli.output import MAKE_KEY, AsJson, DataDir, note
 from turnwire.cli.reattach import Frame, Refused, ServerAway
@@ -32,13 +33,22 @@ def chat(  # noqa: PLR0913 - options
     agent: Annotated[str | None, typer.Option(help="The agent's slug. [the first one]")] = None,
     locale: Annotated[Literal["en", "es"] | None, typer.Option(help="The turn's language.")] = None,
     thread: Annotated[str | None, typer.Option(help="Go on with this conversation.")] = None,
+    wire: Annotated[
+        Literal["execution", "answer"],
+        typer.Option(help="answer: talk as a member's app does."),
+    ] = "execution",
+    session: Annotated[
+        str | None,
+        typer.Option(envvar="TURNWIRE_SESSION", help="The member, on the answer wire. [a new one]"),
+    ] = None,
     nodes: Annotated[bool, typer.Option(help="Show what each node did.")] = True,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Talk with an agent: one turn with MESSAGE, else a prompt that Ctrl-D ends.
 
-    Ctrl-C stops an answer. With --json, only the final ChatResponse is printed.
+    Ctrl-C stops an answer. With --json, only the final ChatResponse is printed, or on the answer
+    wire what the turn came to.
 
     Example: turnwire chat --agent guarded "What helps against a fever?"
     """
@@ -48,12 +58,13 @@ def chat(  # noqa: PLR0913 - options
             "and give it with --key or in the variable TURNWIRE_API_KEY."
         )
     asked = {"agent": agent, "locale": locale, "thread_id": thread}
-    with StreamClient(url or _here(data_dir), key.strip()) as client:
-        talk = Talk(client, asked, nodes=nodes, as_json=as_json)
-        if message is None:
-            talk.go_on()
-        elif not talk.turn(message):
-            raise typer.Exit(1)
+    address = url or _here(data_dir)
+    if wire == "answer":
+        with speaking(address, key, session, thread) as members:
+            _take(message, AnswerTalk(members, asked, as_json=as_json))
+        return
+    with StreamClient(address, key.strip()) as client:
+        _take(message, Talk(client, asked, nodes=nodes, as_json=as_json))
 
 
 def _here(data_dir: Path | None) -> str:
@@ -65,8 +76,49 @@ def _here(data_dir: Path | None) -> str:
     return http_url(reachable(settings.host), settings.port)
 
 
+class Taking(Protocol):
+    """A conversation, on whatever wire."""
+
+    @property
+    def later(self) -> str | None:
+        """The command that goes on with it, once it has begun."""
+        ...
+
+    def turn(self, message: str, /) -> bool:
+        """Take one turn; return whether it went well."""
+        ...
+
+
+def _take(message: str | None, talk: Taking) -> None:
+    """Take one turn, or turns until the person has no more to say."""
+    if message is None:
+        _go_on(talk)
+    elif not talk.turn(message):
+        raise typer.Exit(1)
+
+
+def _go_on(talk: Taking) -> None:
+    if sys.stdin.isatty():
+        # Gives `input` its line editing; Windows has none, and needs none.
+        with suppress(ImportError):
+            importlib.import_module("readline")
+    note("Ctrl-D ends, Ctrl-C stops an answer.")
+    while True:
+        try:
+            said = ask("> ")
+        except KeyboardInterrupt:
+            note("")
+            continue
+        if said is None:
+            break
+        if said.strip():
+            talk.turn(said)
+    if talk.later:
+        note(f"\nTo go on later: {talk.later}")
+
+
 class Talk:
-    """One conversation, turn by turn."""
+    """One conversation on the execution wire, turn by turn."""
 
     def __init__(
         self, client: StreamClient, asked: dict[str, str | None], *, nodes: bool, as_json: bool
@@ -76,25 +128,11 @@ class Talk:
         self._nodes = nodes
         self._as_json = as_json
 
-    def go_on(self) -> None:
-        """Take turns until the person has no more to say."""
-        if sys.stdin.isatty():
-            # Gives `input` its line editing; Windows has none, and needs none.
-            with suppress(ImportError):
-                importlib.import_module("readline")
-        note("Ctrl-D ends, Ctrl-C stops an answer.")
-        while True:
-            try:
-                said = ask("> ")
-            except KeyboardInterrupt:
-                note("")
-                continue
-            if said is None:
-                break
-            if said.strip():
-                self.turn(said)
-        if self._asked["thread_id"]:
-            note(f"\nTo go on later: turnwire chat --thread {self._asked['thread_id']}")
+    @property
+    def later(self) -> str | None:
+        """See :class:`Taking`."""
+        thread = self._asked["thread_id"]
+        return f"turnwire chat --thread {thread}" if thread else None
 
     def turn(self, message: str) -> bool:
         """Take one turn; return whether it went well."""

@@ -14,23 +14,42 @@ _REWRITTEN: Final[Mapping[str, str]] = {
 }
 
 
-class Transcript:
+class Lines:
+    """Writes an answer as it comes, and begins a new line before anything else."""
+
+    def __init__(self) -> None:
+        self._in_line = False
+
+    def say(self, text: str) -> None:
+        """Write the next words of the answer."""
+        if text:
+            STDOUT.print(literal(text), end="")
+            self._in_line = not text.endswith("\n")
+
+    def break_line(self) -> None:
+        """Begin a new line where the answer's has not ended."""
+        if self._in_line:
+            STDOUT.print()
+        self._in_line = False
+
+
+class Transcript(Lines):
     """Writes one turn, across its runs, frame by frame."""
 
     def __init__(self, *, nodes: bool) -> None:
+        super().__init__()
         self._nodes = nodes
         self._said = ""
         """The answer as it was written so far."""
         self._draft = ""
         """What a reviewer was shown beside it."""
-        self._in_line = False
 
     def show(self, frame: Frame) -> None:
         """Write what the frame says; frames that this client does not know are passed over."""
         body = frame.body
         match frame.name:
             case "token":
-                self._say(str(body.get("text", "")))
+                self.say(str(body.get("text", "")))
             case "text_replaced":
                 self._replace(str(body.get("text", "")), str(body.get("reason", "")))
             case "node_completed" if self._nodes:
@@ -45,25 +64,17 @@ class Transcript:
             case _:
                 pass
 
-    def break_line(self) -> None:
-        """Begin a new line where the answer's has not ended."""
-        if self._in_line:
-            STDOUT.print()
-        self._in_line = False
-
-    def _say(self, text: str) -> None:
-        if not text:
-            return
-        STDOUT.print(literal(text), end="")
+    def say(self, text: str) -> None:
+        """See :class:`Lines`."""
+        super().say(text)
         self._said += text
-        self._in_line = not text.endswith("\n")
 
     def _replace(self, text: str, reason: str) -> None:
         self.break_line()
         if self._said:
-            note(f"— {_REWRITTEN.get(reason) or f'replaced ({_readable(reason)})'} —")
+            note(f"— {_REWRITTEN.get(reason) or f'replaced ({readable(reason)})'} —")
         self._said = ""
-        self._say(text)
+        self.say(text)
 
     def _node(self, body: Mapping[str, Any]) -> None:
         self.break_line()
@@ -80,11 +91,11 @@ class Transcript:
         _cite(body.get("citations", ()))
         for each in body.get("guardrail_decisions", ()):
             if each.get("outcome") != "pass":
-                reason = f" ({_readable(each['reason'])})" if each.get("reason") else ""
-                check = _readable(each.get("check"))
+                reason = f" ({readable(each['reason'])})" if each.get("reason") else ""
+                check = readable(each.get("check"))
                 note(f"guard {each.get('stage')}/{check}: {each['outcome']}{reason}")
         if body.get("finish_reason") != "stop":
-            note(f"finish reason: {_readable(body.get('finish_reason'))}")
+            note(f"finish reason: {readable(body.get('finish_reason'))}")
 
     def _pause(self, body: Mapping[str, Any]) -> None:
         review: Mapping[str, Any] = body.get("review") or {}
@@ -96,7 +107,7 @@ class Transcript:
         self.break_line()
         _cite(review.get("citations", ()))
         if review:
-            reasons = ", ".join(map(_readable, review.get("reasons", ()))) or "none given"
+            reasons = ", ".join(map(readable, review.get("reasons", ()))) or "none given"
             note(f"This draft waits for a review. Reasons: {reasons}", "bold")
             return
         for each in body.get("pauses", ()):
@@ -109,7 +120,7 @@ def _cite(citations: Sequence[Mapping[str, Any]]) -> None:
         STDOUT.print(literal(f"[{each.get('marker')}] {each.get('title')}", "dim"))
 
 
-def _readable(code: object) -> str:
+def readable(code: object) -> str:
     """Return a code of an open set, such as a reason, as people read it."""
     return str(code).replace("_", " ")
 
