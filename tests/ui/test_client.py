@@ -142,7 +142,11 @@ def test_a_refusal_is_thrown_with_all_that_was_said(node: Node, members: Members
     caller = options(members.api())
     thrown = node("ask", turn="t", options=caller, message="plain", ask=ask)["thrown"]
 
-    assert (thrown["name"], thrown["status"], thrown["code"]) == ("Refused", 422, "validation_error")
+    assert (thrown["name"], thrown["status"], thrown["code"]) == (
+        "Refused",
+        422,
+        "validation_error",
+    )
     assert thrown["retryable"] is False
     assert thrown["details"]
     assert thrown["requestId"].startswith("req_")
@@ -172,9 +176,7 @@ def test_a_failed_turn_is_told_and_not_thrown(node: Node, members: Members):
 
 def test_a_cancelled_turn_ends_as_such_and_keeps_its_words(node: Node, members: Members):
     caller = options(members.api())
-    told = node(
-        "ask", turn="t", options=caller, message="slow", until="token.delta", then="cancel"
-    )
+    told = node("ask", turn="t", options=caller, message="slow", until="token.delta", then="cancel")
 
     assert True in told["events"], "there was something to cancel"
     assert told["message"]["ending"]["reason"] == "cancelled"
@@ -183,7 +185,9 @@ def test_a_cancelled_turn_ends_as_such_and_keeps_its_words(node: Node, members: 
 
 def test_who_leaves_the_loop_may_go_on_with_it(node: Node, members: Members):
     caller = options(members.api())
-    left = node("ask", turn="t", options=caller, message="tools", until="tool.started", then="leave")
+    left = node(
+        "ask", turn="t", options=caller, message="tools", until="tool.started", then="leave"
+    )
     assert names(left)[-1] == "tool.started"
     assert "ending" not in left["message"]
 
@@ -231,9 +235,7 @@ def test_a_turn_that_is_cut_anywhere_is_told_whole(
     assert len(api.http.get("/conversations").json()["conversations"]) == 1, "asked once"
 
 
-def test_a_turn_that_is_cut_again_and_again_goes_on_from_where_it_was(
-    node: Node, members: Members
-):
+def test_a_turn_that_is_cut_again_and_again_goes_on_from_where_it_was(node: Node, members: Members):
     cuts = [Cut(each) for each in (700, 760, 0, 800, 900)]
     caller = options(members.api())
     with CuttingProxy(members.address, *cuts) as proxy:
@@ -305,7 +307,7 @@ def test_a_turn_whose_server_was_killed_ends_as_interrupted(node: Node, tmp_path
     agent = "tests.server.member_graph:member"
     with Process(tmp_path, agent) as server:
         caller = options(server.api(key=server.key("chat")).be_member())
-        left = node("ask", turn="t", options=caller, message="slow", until="token.delta", then="x")
+        left = node("ask", turn="t", options=caller, message="slow", until="token.delta")
         server.kill()
     port = server.url.rpartition(":")[2]
     with Process(tmp_path, agent, "--port", port):
