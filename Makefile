@@ -32,6 +32,7 @@ check: $(VENV)/.dev
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.reference --check
+	$(BIN)/python -m tools.typescript --check
 	$(BIN)/python -m evaluation.check
 
 bench: $(VENV)/.dev

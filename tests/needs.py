@@ -1,7 +1,7 @@
 """Make sure that the tests' tools are here: ``python -m tests.needs``.
 
-Chromium for the page's tests, Node for those of its modules, and parsers of server-sent events
-that run in Node. What can be installed without asking
+Chromium for the page's tests, Node for those of its modules, parsers of server-sent events that
+run in Node, and what builds the TypeScript client. What can be installed without asking
 is installed (on Debian, as root, as in CI); for the rest the one command to run is printed, and
 the exit status is 1. Nothing is skipped in silence.
 """
@@ -19,6 +19,7 @@ CHROMIUM_NAMES: Final = ("chromium", "chromium-browser")
 CHROMIUM_ON_A_MAC: Final = Path("/Applications/Chromium.app/Contents/MacOS/Chromium")
 NODE_MAJOR: Final = 20
 PARSERS: Final = Path(__file__).parent / "wires" / "node"
+CLIENT: Final = Path(__file__).parent.parent / "ui" / "client"
 
 
 def chromium() -> str | None:
@@ -39,7 +40,17 @@ def node() -> str | None:
 
 def parsers() -> Path | None:
     """Return where the parsers for Node are, installed by their lock, or none."""
-    installed, lock = PARSERS / "node_modules", PARSERS / "package-lock.json"
+    return _locked(PARSERS)
+
+
+def compiler() -> Path | None:
+    """Return the script that builds the TypeScript client, installed by its lock, or none."""
+    installed = _locked(CLIENT)
+    return None if installed is None else installed / "typescript" / "bin" / "tsc"
+
+
+def _locked(folder: Path) -> Path | None:
+    installed, lock = folder / "node_modules", folder / "package-lock.json"
     done = installed / ".package-lock.json"
     if done.exists() and done.stat().st_mtime >= lock.stat().st_mtime:
         return installed
@@ -50,7 +61,7 @@ def parsers() -> Path | None:
     variables = {**os.environ, "PATH": f"{Path(path).parent}{os.pathsep}{os.environ['PATH']}"}  # noqa: TID251
     command = [path, npm, "ci", "--no-audit", "--no-fund"]
     try:
-        subprocess.run(command, cwd=PARSERS, env=variables, check=True, capture_output=True)
+        subprocess.run(command, cwd=folder, env=variables, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return installed
@@ -70,6 +81,8 @@ def main() -> int:
         missing.append(
             f"The wires' tests need parsers for Node. Run:\n    npm ci --prefix {PARSERS}"
         )
+    if node() is not None and compiler() is None:
+        missing.append(f"The client's tests need TypeScript. Run:\n    npm ci --prefix {CLIENT}")
     for each in missing:
         print(each, file=sys.stderr)
     return 1 if missing else 0

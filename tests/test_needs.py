@@ -43,14 +43,17 @@ def test_without_chromium_the_one_command_to_run_is_printed(
     assert capsys.readouterr().err.strip().endswith(command)
 
 
-def test_without_the_parsers_the_one_command_to_run_is_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("need", "folder"), [("parsers", needs.PARSERS), ("compiler", needs.CLIENT)]
+)
+def test_without_the_parts_for_node_the_one_command_to_run_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], need: str, folder: Path
 ):
-    monkeypatch.setattr(needs, "parsers", lambda: None)
+    monkeypatch.setattr(needs, need, lambda: None)
     monkeypatch.setattr(needs, "chromium", lambda: "/usr/bin/chromium")
 
     assert needs.main() == 1
-    assert capsys.readouterr().err.strip().endswith(f"npm ci --prefix {needs.PARSERS}")
+    assert capsys.readouterr().err.strip().endswith(f"npm ci --prefix {folder}")
 
 
 def test_an_installed_chromium_is_enough(bare: None, tmp_path: Path):
