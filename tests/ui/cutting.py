@@ -76,6 +76,8 @@ class CuttingProxy:
                 up = both.create_task(self._requests(client, forth))
                 await self._answers(server, back, cut)
                 up.cancel()
+        except asyncio.CancelledError:
+            pass  # the streams of asyncio report a cancelled connection as a fault
         finally:
             for each in (back, forth):
                 if each is not None:
@@ -113,7 +115,7 @@ class CuttingProxy:
     async def _cut(self, back: asyncio.StreamWriter, by: str) -> None:
         self.done += 1
         if by == "silence":
-            await asyncio.sleep(_PATIENCE)
+            await asyncio.Event().wait()
         elif by == "close":
             back.close()
             await back.wait_closed()
