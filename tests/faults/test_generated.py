@@ -51,8 +51,15 @@ def test_an_answer_that_nobody_may_get_is_noticed(application: Application):
     assert "status 500" in _judged(application, Answered(500, {}, bytearray(b"{}")))
     assert "status 418 is not described" in _judged(application, Answered(418, {}, bytearray()))
     events = {"content-type": "text/event-stream"}
-    cut = Answered(200, events, bytearray(b"event: token\ndata: {}\n\n"))
-    assert _judged(application, cut) == ["a stream with 0 endings"]
+    for names, what in (
+        (["token"], ["token is followed by None"]),
+        (["paused", "token", "turn_completed"], ["paused is followed by token"]),
+        (["graph_topology", "paused", "graph_topology", "turn_completed"], []),
+        (["message.started", "error"], ["a stream that failed"]),
+        ([], ["a stream of nothing"]),
+    ):
+        stream = "".join(f"event: {name}\ndata: {{}}\n\n" for name in names)
+        assert _judged(application, Answered(200, events, bytearray(stream.encode()))) == what
     assert _judged(application, Answered(200, {}, bytearray(b"{}"))) == []
 
 

@@ -1,6 +1,6 @@
 """Send generated requests to the application and print what is wrong with its answers.
 
-    python -m tests.faults.generating 50000             # about ten minutes, no network
+    python -m tests.faults.generating 50000             # some fifteen minutes, no network
     python -m tests.faults.generating 50000 --seed 7    # the same requests again
 
 A fifth is schemathesis's, from our own OpenAPI. Exit status: 1 where something is wrong.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from tests.faults.generating.application import Answered, Sent
@@ -25,7 +26,7 @@ def wrong(sent: Sent, answered: Answered, document: Mapping[str, Any]) -> Iterat
     elif str(status) not in known["responses"] and status not in _WITHOUT_ENVELOPE:
         yield f"status {status} is not described"
     if answered.headers.get("content-type", "").startswith("text/event-stream"):
-        yield from _no_ending(answered)
+        yield from _no_ending(sent, answered)
 
 
 def refused(answered: Answered) -> bool:
@@ -53,13 +54,21 @@ def _no_envelope(answered: Answered) -> Iterator[str]:
 _KINDS = (str, str, bool, str)
 
 
-def _no_ending(answered: Answered) -> Iterator[str]:
-    text = answered.body.decode()
-    ends = re.findall(r"^event: (message\.completed|turn_completed|paused|error)$", text, re.M)
-    if len(ends) != 1 and not text.count("event: graph_topology") > 1:
-        yield f"a stream with {len(ends)} endings"
-    if "event: error" in text and "answer_replaced" not in text:
+def _no_ending(sent: Sent, answered: Answered) -> Iterator[str]:
+    """Yield what is wrong where a run does not end, or where anything but another run follows."""
+    names = re.findall(r"^event: (\S+)$", answered.body.decode(), re.M)
+    for name, following in zip_longest(names, names[1:]):
+        may_end = following is None or following == "graph_topology"
+        if (name in _ENDINGS) is not may_end:
+            yield f"{name} is followed by {following}"
+    heard = b"after=" in sent.target or b"last-event-id" in {k.lower() for k, _ in sent.headers}
+    if not names and not heard:  # who has heard a turn's last event is told nothing more
+        yield "a stream of nothing"
+    if "error" in names and b"answer_replaced" not in answered.body:
         yield "a stream that failed"
+
+
+_ENDINGS = ("message.completed", "turn_completed", "paused", "error")
 
 
 def route_of(sent: Sent, document: Mapping[str, Any]) -> str | None:
