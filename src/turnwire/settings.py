@@ -128,6 +128,9 @@ class Settings(BaseSettings):
     """Requests in a minute of an API key that was made without a limit of its own."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose scripts may read answers, such as `https://app.example.org`; exact ones."""
+    document_base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """Where members read documents: a citation's `url` on the answer wire is this, `/`, and the
+    document's id. Without it, citations have none."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies whose `X-Forwarded-For` and `-Proto` are believed."""
 

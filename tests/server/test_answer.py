@@ -326,6 +326,22 @@ def test_hints_reach_the_graph_and_are_stored_nowhere(tmp_path: Path):
     assert b"Lima" not in stored
 
 
+def test_the_address_of_a_document_is_in_citations_live_and_told_again_and_nowhere_else(
+    tmp_path: Path,
+):
+    base = "https://docs.example.org/leaflets"
+    with Members(tmp_path / "data", document_base_url=base) as server:
+        api = server.api()
+        frames = asked(api, "searches")
+        again = told_again(api, frames)
+    cited = [each.data for each in frames if each.event == "citation"]
+    assert [each["url"] for each in cited] == [f"{base}/{each['document_id']}" for each in cited]
+    assert cited
+    assert again == frames
+    stored = b"".join(each.read_bytes() for each in (tmp_path / "data").iterdir())
+    assert b"docs.example.org" not in stored
+
+
 def test_without_hints_the_graph_is_told_of_none(members: Members):
     asked(members.api(), "plain", headers={"Accept-Language": "de"})
 

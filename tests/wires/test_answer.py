@@ -201,6 +201,18 @@ def test_a_citation_without_evidence_is_dropped():
     assert "citation" not in names(BREAKS), "that turn never searched"
 
 
+def test_a_citation_has_an_address_only_where_documents_have_one():
+    log = envelopes(TWO_SEARCHES)
+
+    def urls(documents: str | None) -> list[object]:
+        said = frames(told(Answer(documents=documents), log))
+        return [each.data.get("url") for each in said if each.event == "citation"]
+
+    ids = [e.data["document_id"] for e in stream(TWO_SEARCHES) if e.event == "citation"]
+    assert urls(None) == [None, None]
+    assert urls("https://docs.example.org/d/") == [f"https://docs.example.org/d/{e}" for e in ids]
+
+
 def test_a_search_that_failed_is_told_without_documents_and_without_a_funnel():
     account = only(SEARCH_FAILED, "retrieval.completed")
 

@@ -140,7 +140,9 @@ def create(
         store,
         supervisor,
         StreamPolicy(
-            heartbeat_seconds=settings.heartbeat_seconds, pace_seconds=settings.pace_seconds
+            heartbeat_seconds=settings.heartbeat_seconds,
+            pace_seconds=settings.pace_seconds,
+            documents=settings.document_base_url,
         ),
         watch=watch,
     )

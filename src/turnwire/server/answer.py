@@ -29,7 +29,6 @@ from turnwire.server.negotiation import locale
 from turnwire.server.openapi import GOES_ON, REPEATABLE, TURN, streams_only, takes
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, NewTurn, Turns
-from turnwire.server.wires import answer
 from turnwire.storage.base import Answer, Conflict, PauseRecord
 from turnwire.work import Hints
 
@@ -103,7 +102,7 @@ class Answers:
             hints=self._hints(body),
         )
         followed = await self._turns.begin(new)
-        return self._streams.sse(followed, await answer(followed, self._turns.store))
+        return self._streams.sse(followed, await self._streams.answer(followed))
 
     async def confirm(self, request: Request) -> Response:
         """Answer `action.confirmation_required` and stream what comes of it."""
@@ -157,7 +156,7 @@ class Answers:
         )
 
     async def _goes_on(self, followed: Followed) -> Response:
-        wire = await answer(followed, self._turns.store)
+        wire = await self._streams.answer(followed)
         wire.reopen()
         return self._streams.sse(followed, wire)
 

@@ -18,7 +18,6 @@ from turnwire.server.openapi import CALLER, OWNED, TOKENS, parameter, refuses, s
 from turnwire.server.ownership import owned, owned_turn, readable_turn
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, Turns
-from turnwire.server.wires import attached
 from turnwire.storage.base import ConversationRecord, EventLog, TurnRecord
 from turnwire.wires.base import iso
 
@@ -89,7 +88,7 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
         after = await _position(request, found, turns.store)
         followed = Followed(turn_id=found.turn_id, after=after, run_id=None)
         name = request.query_params.get("wire", "execution")
-        wire = await attached(name, followed, turns.store, tokens=wants_tokens(request))
+        wire = await streams.attached(name, followed, tokens=wants_tokens(request))
         return streams.sse(followed, wire)
 
     return routes

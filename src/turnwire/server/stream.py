@@ -18,8 +18,10 @@ from turnwire.ids import new_id
 from turnwire.server.key_watch import KeyWatch
 from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
+from turnwire.server.wires import answer, attached
 from turnwire.storage.base import EventLog, Patience
 from turnwire.telemetry.logs import where
+from turnwire.wires.answer import Answer
 from turnwire.wires.base import Wire
 from turnwire.wires.execution import Execution
 from turnwire.wires.framings.sse import CONTENT_TYPE, HEADERS, KEEP_ALIVE, frames
@@ -42,6 +44,8 @@ class StreamPolicy:
     """How long a stream says nothing before a comment keeps it open."""
     pace_seconds: float = 0.005
     """Frames that come faster than this leave together in one write."""
+    documents: str | None = None
+    """The address below which members read documents; see :class:`turnwire.wires.answer.Answer`."""
 
 
 class Streams:
@@ -56,6 +60,19 @@ class Streams:
         self._watch = watch
         self.open = 0
         """How many event streams are being written."""
+
+    async def answer(self, followed: Followed) -> Answer:
+        """Return the answer wire for a turn that may have said something before."""
+        return await answer(followed, self._log, documents=self._policy.documents)
+
+    async def attached(self, name: str, followed: Followed, *, tokens: bool) -> Wire:
+        """Return the wire called ``name`` for a client that attaches to a turn.
+
+        Raises:
+            RequestInvalid: there is no such wire.
+        """
+        documents = self._policy.documents
+        return await attached(name, followed, self._log, tokens=tokens, documents=documents)
 
     def sse(self, followed: Followed, wire: Wire) -> Response:
         """Return the turn as server-sent events; the head leaves before any model is called."""

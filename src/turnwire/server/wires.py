@@ -16,7 +16,9 @@ from turnwire.wires.execution import Execution
 NAMES: Final = ("execution", "answer")
 
 
-async def attached(name: str, followed: Followed, log: EventLog, *, tokens: bool) -> Wire:
+async def attached(
+    name: str, followed: Followed, log: EventLog, *, tokens: bool, documents: str | None = None
+) -> Wire:
     """Return the wire called ``name`` for a client that attaches to a turn.
 
     Raises:
@@ -29,18 +31,18 @@ async def attached(name: str, followed: Followed, log: EventLog, *, tokens: bool
                 _tell(wire, await _so_far(log, followed.turn_id), followed)
             return wire
         case "answer":
-            return await answer(followed, log)
+            return await answer(followed, log, documents=documents)
         case _:
             raise RequestInvalid(("wire", f"is not one of: {', '.join(NAMES)}"))
 
 
-async def answer(followed: Followed, log: EventLog) -> Answer:
+async def answer(followed: Followed, log: EventLog, *, documents: str | None = None) -> Answer:
     """Return the answer wire for a turn that may have said something before."""
     if followed.is_new:
-        return Answer()
+        return Answer(documents=documents)
     known = await _so_far(log, followed.turn_id)
     replaced = [each.seq for each in known if isinstance(each.event, TextReplaced)]
-    wire = Answer(replaced_at=max(replaced, default=BEGINNING))
+    wire = Answer(replaced_at=max(replaced, default=BEGINNING), documents=documents)
     _tell(wire, known, followed)
     return wire
 

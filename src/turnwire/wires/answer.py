@@ -7,6 +7,7 @@ in ``docs/decisions``.
 
 from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -59,8 +60,14 @@ class Answer:
     :meth:`end` and not where a run ends, for a turn that paused may have gone on.
     """
 
-    def __init__(self, *, replaced_at: Seq = BEGINNING) -> None:
-        """Take the last replacement of words that is known; words before it are not said."""
+    def __init__(self, *, replaced_at: Seq = BEGINNING, documents: str | None = None) -> None:
+        """Begin to say a turn.
+
+        Args:
+            replaced_at: the last replacement of words that is known; words before it are not said.
+            documents: the address below which each document stands under its id.
+        """
+        self._documents = documents
         self._words = Words(replaced_at)
         self._evidence = Evidence()
         self._calls: dict[str, str] = {}
@@ -231,11 +238,20 @@ class Answer:
     def _citations(self, event: TurnCompleted) -> list[Frame]:
         return [
             CitationFrame(
-                id=each.id, title=each.title, document_id=each.document_id, snippet=each.snippet
+                id=each.id,
+                title=each.title,
+                document_id=each.document_id,
+                snippet=each.snippet,
+                url=self._url(each.document_id),
             )
             for each in event.citations
             if self._evidence.has(each.id)
         ]
+
+    def _url(self, document_id: str) -> str | None:
+        # Only here: no address of a document is in a prompt, an event or a trace.
+        base = self._documents
+        return None if base is None else f"{base.rstrip('/')}/{quote(document_id, safe='')}"
 
 
 def _cards(pause: Pause) -> list[Frame]:

@@ -181,6 +181,8 @@ class CitationFrame(Frame):
     title: str
     document_id: str
     snippet: str
+    url: str | None = None
+    """Where the document can be read: only where the server was given an address for documents."""
 
 
 class OpenQuestion(Frame):

@@ -41,6 +41,7 @@ export interface CitationFrame {
   title: string;
   document_id: string;
   snippet: string;
+  url?: string;
 }
 
 /**
