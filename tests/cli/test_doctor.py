@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from tests.cli.scripted_server import ScriptedServer, as_json
 from turnwire.cli import doctor
 from turnwire.cli.check import Check
+from turnwire.cli.check_traces import traces
 from turnwire.cli.doctor import examine
 from turnwire.cli.main import app
 from turnwire.cli.serving import Serving, announced
@@ -369,11 +370,9 @@ def test_help_shows_an_example() -> None:
     assert "Example: turnwire doctor" in result.stdout
 
 
-def test_it_says_what_becomes_of_traces(
-    served: Path, monkeypatch: pytest.MonkeyPatch, free_port: int
-) -> None:
+def test_it_says_what_becomes_of_traces(monkeypatch: pytest.MonkeyPatch, free_port: int) -> None:
     def found() -> Check:
-        return next(each for each in examine(served) if each.name == "traces")
+        return traces(Settings())
 
     assert (found().status, found().found[:3]) == ("ok", "off")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{free_port}")

@@ -98,8 +98,10 @@ def test_nobody_leaves_while_somebody_else_still_follows(data_dir: Path):
 def test_five_hundred_clients_that_drop_at_random_leave_nothing_behind(data_dir: Path, wire: Wire):
     with Process(data_dir, disconnect_grace_seconds=0) as server:
         api = server.api("chat")
-        for _ in range(20):
-            api.chat("say warm")
+        quiet = _load(api)[0]
+        # A first crowd: the store opens each of its readers when so many are needed.
+        asyncio.run(_drop_many(server.address, server.key("chat"), 100, wire))
+        eventually(lambda: _load(api)[0] <= quiet + 3)
         tasks, threads, mib = _load(api)
         files = psutil.Process(server.process.pid).num_fds()
         asyncio.run(_drop_many(server.address, server.key("chat"), 500, wire))
@@ -107,8 +109,9 @@ def test_five_hundred_clients_that_drop_at_random_leave_nothing_behind(data_dir:
         after = _load(api)
         assert after[1] <= threads + 6, "threads are kept for nobody"
         assert after[2] <= mib + 60, (mib, after[2])
-        assert psutil.Process(server.process.pid).num_fds() <= files + 3
-        assert _gauges(api) == {"turnwire_turns_running": 0, "turnwire_streams_open": 0}
+        eventually(lambda: psutil.Process(server.process.pid).num_fds() <= files + 3)
+        at_rest = {"turnwire_turns_running": 0, "turnwire_streams_open": 0}
+        eventually(lambda: _gauges(api) == at_rest)
         assert "unexpected error" not in server.log
         assert "never retrieved" not in server.log
     endings = _endings(data_dir / "turnwire.db")

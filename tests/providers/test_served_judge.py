@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -34,10 +33,13 @@ def hanging(_: Provider) -> list[Step]:
     return [delta("{"), HANG]
 
 
-def served(provider: Provider, data_dir: Path) -> InThread:
-    judge = {"provider": "openai", "model": "judge", "base_url": provider.url}
+@pytest.fixture(scope="module")
+def server(running: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InThread]:
+    judge = {"provider": "openai", "model": "judge", "base_url": running.url}
     roles = {"answer": [{"provider": "quoting"}], "judge": [judge]}
-    return InThread(data_dir, None, policy="insurance", hitl=False, roles=roles)
+    data_dir = tmp_path_factory.mktemp("judged")
+    with InThread(data_dir, None, policy="insurance", hitl=False, roles=roles) as started:
+        yield started
 
 
 def asked(server: InThread) -> tuple[str, dict[str, str]]:
@@ -60,7 +62,7 @@ def asked(server: InThread) -> tuple[str, dict[str, str]]:
 )
 def test_a_judges_word_counts_and_without_one_the_policy_closes(
     provider: Provider,
-    tmp_path: Path,
+    server: InThread,
     judge: Callable[[Provider], list[Step]],
     finish: str,
     outcome: str,
@@ -71,18 +73,16 @@ def test_a_judges_word_counts_and_without_one_the_policy_closes(
         return Reply(judge(provider), 200, _STREAM)
 
     monkeypatch.setattr(provider.app, "reply", reply)
-    with served(provider, tmp_path) as server:
-        reason, decided = asked(server)
+    reason, decided = asked(server)
     assert (reason, decided["scope_judge"]) == (finish, outcome)
     assert why in decided["why"]
     assert [each["model"] for each in provider.requests] == ["judge"]
 
 
 def test_a_judge_that_is_down_closes_and_its_provider_is_asked_once(
-    provider: Provider, tmp_path: Path
+    provider: Provider, server: InThread
 ):
     provider.status = 503
-    with served(provider, tmp_path) as server:
-        reason, decided = asked(server)
+    reason, decided = asked(server)
     assert (reason, decided["scope_judge"]) == ("refused", "refuse")
     assert "judge_unavailable" in decided["why"]
