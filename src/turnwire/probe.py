@@ -13,14 +13,13 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 from turnwire.events import CallOutcome, ModelCalled, Usage
 
-ProviderOutcome = CallOutcome
 BreakerState = Literal["closed", "half_open", "open"]
 
 
 class ProviderHealth(Protocol):
     """Where a model gateway tells how its providers do."""
 
-    def called(self, provider: str, outcome: ProviderOutcome, *, seconds: float) -> None:
+    def called(self, provider: str, outcome: CallOutcome, *, seconds: float) -> None:
         """Tell of a call that ended; ``provider`` is a name from the settings."""
         ...
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from tests.models.scripted import Scripted
 from tests.models.test_breaker import Clock
 from turnwire.errors import BudgetExceeded, UpstreamUnavailable
-from turnwire.events import ModelCalled
+from turnwire.events import CallOutcome, ModelCalled
 from turnwire.graph.context import TurnContext
 from turnwire.models.attempt import Upstream
 from turnwire.models.breaker import BreakerPolicy, Breakers
@@ -24,7 +24,7 @@ from turnwire.models.gateway import Gateway
 from turnwire.models.outcome import Outcome
 from turnwire.models.roles import Price
 from turnwire.nodes.answer.completion import Completion, complete
-from turnwire.probe import NOTES, BreakerState, ProviderOutcome
+from turnwire.probe import NOTES, BreakerState
 
 PROMPT: Sequence[BaseMessage] = [HumanMessage("x" * 40)]
 """Ten tokens, as they are estimated."""
@@ -271,10 +271,10 @@ class Health:
     """Keeps what it is told of providers."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, ProviderOutcome]] = []
+        self.calls: list[tuple[str, CallOutcome]] = []
         self.states: list[tuple[str, BreakerState]] = []
 
-    def called(self, provider: str, outcome: ProviderOutcome, *, seconds: float) -> None:
+    def called(self, provider: str, outcome: CallOutcome, *, seconds: float) -> None:
         assert seconds >= 0
         self.calls.append((provider, outcome))
 

@@ -19,7 +19,8 @@ class Principal:
     vouched_by: str | None = None
     """Of a member, the application that speaks for them; none: this is an application itself."""
     is_ephemeral: bool = False
-    """Whether nobody can ever be this principal again."""
+    """Whether this member has no session: nobody comes back as this principal, but a request that
+    is sent again under its ``Idempotency-Key``."""
 
     @property
     def is_member(self) -> bool:

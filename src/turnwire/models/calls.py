@@ -9,7 +9,7 @@ from typing import Final, cast
 from langgraph.runtime import get_runtime
 
 from turnwire.errors import BudgetExceeded, UpstreamUnavailable
-from turnwire.events import ModelCalled
+from turnwire.events import CallOutcome, ModelCalled
 from turnwire.graph.context import TurnContext
 from turnwire.models.attempt import Attempt, Upstream
 from turnwire.models.breaker import Breakers
@@ -25,10 +25,10 @@ from turnwire.models.failover import (
     verdict,
 )
 from turnwire.models.outcome import Outcome, log_outcome
-from turnwire.probe import ProviderHealth, ProviderOutcome, note_call
+from turnwire.probe import ProviderHealth, note_call
 
 PATIENCE: Final = 2.0
-_OUTCOMES: Final[Mapping[Kind, ProviderOutcome]] = {
+_OUTCOMES: Final[Mapping[Kind, CallOutcome]] = {
     "timeout": "timeout",
     "rate_limited": "rate_limited",
     "unavailable": "unavailable",
@@ -94,7 +94,7 @@ class Calls:
         """Count a call: for the breaker, for the turn, and for whoever observes."""
         breakers, key = self._terms.breakers, attempt.upstream.key
         failure: Failure | None = None
-        ended: ProviderOutcome = "cancelled"
+        ended: CallOutcome = "cancelled"
         is_probe = breakers.call(key)
         if is_probe:  # it speaks: others need not wait for the end of its answer
             attempt.on_first_word = lambda: breakers.released(key)
@@ -166,7 +166,7 @@ class Calls:
         elif failure.is_providers:
             self._terms.breakers.failed(key)
 
-    def _account(self, attempt: Attempt, failure: Failure | None, ended: ProviderOutcome) -> None:
+    def _account(self, attempt: Attempt, failure: Failure | None, ended: CallOutcome) -> None:
         spent = attempt.spent()
         self.took += spent
         if self._turn_id:
@@ -175,7 +175,7 @@ class Calls:
         self._terms.observe(outcome)
         note_call(_called(outcome, ended))
 
-    def _report(self, attempt: Attempt, ended: ProviderOutcome) -> None:
+    def _report(self, attempt: Attempt, ended: CallOutcome) -> None:
         health, terms, upstream = self._terms.health, self._terms, attempt.upstream
         if health is None:
             return
@@ -184,7 +184,7 @@ class Calls:
         health.breaker(upstream.label, "half_open" if state == "probing" else state)
 
 
-def _called(outcome: Outcome, ended: ProviderOutcome) -> ModelCalled:
+def _called(outcome: Outcome, ended: CallOutcome) -> ModelCalled:
     first, spent = outcome.first_seconds, outcome.spent
     return ModelCalled(
         provider=outcome.label,

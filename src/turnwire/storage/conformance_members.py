@@ -190,6 +190,20 @@ async def a_turn_that_is_erased_leaves_no_tokens_held(store: Store) -> None:
     assert await store.receipt(script.turn_id) is None
 
 
+async def what_was_charged_stays_charged_when_the_turn_is_erased(store: Store) -> None:
+    """Erasing a conversation gives nothing back but what was only held."""
+    charge, pause_id = _charge(tokens=1000), PauseId(new_id("cnf"))
+    script = await _began(store, charge)
+    await store.append(script.write(_called(30, 0)))
+    await store.append(script.ask(pause_id))
+    answer = Answer(pause_id=pause_id, decision="answered", decided_by="key:1")
+    await store.resume(script.turn_id, [answer], script.start(), now=_AT)
+    await store.erase(script.conversation_id)
+    await store.append(script.complete())
+
+    assert await store.used([charge]) == (Used(1, 30),)
+
+
 async def a_new_window_begins_with_nothing_used(store: Store) -> None:
     """The next window has the whole allowance, and the old one is forgotten."""
     charge = _charge(messages=1)
@@ -235,6 +249,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     a_paused_turn_holds_nothing_and_goes_on_in_the_window_of_its_time,
     going_on_may_be_charged_as_a_message,
     a_turn_that_is_erased_leaves_no_tokens_held,
+    what_was_charged_stays_charged_when_the_turn_is_erased,
     a_new_window_begins_with_nothing_used,
     a_receipt_is_stored_with_each_end_of_a_run,
 )

@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 
 from turnwire.engine.observer import Earlier
-from turnwire.events import Envelope
-from turnwire.probe import BreakerState, ProviderOutcome
+from turnwire.events import CallOutcome, Envelope
+from turnwire.probe import BreakerState
 from turnwire.telemetry.catalog import (
     BREAKER,
     METRICS,
@@ -60,7 +60,7 @@ class Metrics:
         """Count a request that was answered with this error."""
         self.take(Measurement(REQUEST_ERRORS, (code,)))
 
-    def called(self, provider: str, outcome: ProviderOutcome, *, seconds: float) -> None:
+    def called(self, provider: str, outcome: CallOutcome, *, seconds: float) -> None:
         """See :class:`turnwire.probe.ProviderHealth`."""
         self.take(Measurement(PROVIDER_CALLS, (provider, outcome)))
         self.take(Measurement(PROVIDER_SECONDS, (provider,), seconds))
