@@ -9,9 +9,7 @@ from turnwire.agents.guarded.state import GuardedState
 from turnwire.errors import SetupError
 from turnwire.events import GuardrailDecided, GuardrailDecision
 from turnwire.graph.emit import speaker
-from turnwire.nodes.evidence import retrieve as nodes
-from turnwire.nodes.evidence.retrieve import Retriever
-from turnwire.nodes.evidence.source import Evidence
+from turnwire.nodes.evidence.retrieve import Retriever, look_up, tell
 from turnwire.nodes.guardrails.evidence import Screen
 from turnwire.nodes.guardrails.examples import Examples
 from turnwire.nodes.guardrails.judge import Judge
@@ -52,26 +50,16 @@ def search(parts: GuardedParts, retriever: Retriever) -> Search:
     screen = Screen(parts.policy)
 
     async def retrieve_context(state: GuardedState) -> GuardedState:
-        decisions: list[GuardrailDecision] = []
-
-        async def keep(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-            shown = [f"{each.passage.title}\n{each.text}" for each in evidence]
-            screening = await asyncio.to_thread(screen.look, shown)
-            if screening is None:
-                return evidence
-            decisions.append(screening.decision)
-            if parts.policy.evidence.injection != "drop":
-                return evidence
+        evidence, account = await look_up(retriever, cast("Any", state))
+        shown = [f"{each.passage.title}\n{each.text}" for each in evidence]
+        screening = await asyncio.to_thread(screen.look, shown)
+        if screening is not None and parts.policy.evidence.injection == "drop":
             pairs = zip(evidence, screening.trips, strict=True)
-            return [each for each, trips in pairs if not trips]
-
-        found = await nodes.retrieve_context(retriever, keep=keep)(cast("Any", state))
-        if not decisions:
-            return cast("GuardedState", found)
-        return {
-            "evidence": found.get("evidence", []),
-            "guardrail_decisions": noted(state, decisions),
-        }
+            evidence = [each for each, trips in pairs if not trips]
+        found = cast("GuardedState", tell(evidence, account))
+        if screening is None:
+            return found
+        return {**found, "guardrail_decisions": noted(state, (screening.decision,))}
 
     return retrieve_context
 

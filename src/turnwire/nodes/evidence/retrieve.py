@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 from typing_extensions import TypedDict
 
@@ -49,36 +49,38 @@ class Questioned(TypedDict, total=False):
     evidence: list[dict[str, Any]]
 
 
-Kept: TypeAlias = Callable[[Sequence[Evidence]], Awaitable[Sequence[Evidence]]]
-"""Looks at what was found before anybody hears of it, and returns what may be kept."""
+async def look_up(retriever: Retriever, state: Questioned) -> tuple[Sequence[Evidence], Search]:
+    """Return the evidence for the state's question, and the account of the search."""
+    query = state.get("query") or state.get("question", "")
+    try:
+        found = await asyncio.to_thread(
+            retriever.search, query, locale=state.get("locale"), rerank_hint=rerank_hint()
+        )
+    except Exception as error:  # an answer without evidence says so; the turn goes on
+        _LOG.error("search failed: %s", type(error).__name__)
+        return (), Search(query=query, status="error")
+    return found.evidence, found.search
+
+
+def tell(evidence: Sequence[Evidence], search: Search) -> Questioned:
+    """Say what was found, and return it for the state."""
+    emit(
+        RetrievalCompleted(
+            query=search.query,
+            duration_ms=search.duration_ms,
+            documents=tuple(each.passage for each in evidence),
+            searches=(search,),
+        )
+    )
+    return {"evidence": to_state(evidence)}
 
 
 def retrieve_context(
-    retriever: Retriever, *, keep: Kept | None = None
+    retriever: Retriever,
 ) -> Callable[[Questioned], Awaitable[Questioned]]:
     """Return a node that puts the evidence for ``question`` into the state, and says so."""
 
     async def retrieve_context(state: Questioned) -> Questioned:
-        query = state.get("query") or state.get("question", "")
-        evidence: Sequence[Evidence]
-        try:
-            found = await asyncio.to_thread(
-                retriever.search, query, locale=state.get("locale"), rerank_hint=rerank_hint()
-            )
-            evidence, search = found.evidence, found.search
-        except Exception as error:  # an answer without evidence says so; the turn goes on
-            _LOG.error("search failed: %s", type(error).__name__)
-            evidence, search = (), Search(query=query, status="error")
-        if keep is not None:
-            evidence = await keep(evidence)
-        emit(
-            RetrievalCompleted(
-                query=search.query,
-                duration_ms=search.duration_ms,
-                documents=tuple(each.passage for each in evidence),
-                searches=(search,),
-            )
-        )
-        return {"evidence": to_state(evidence)}
+        return tell(*await look_up(retriever, state))
 
     return retrieve_context
