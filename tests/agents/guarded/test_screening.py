@@ -188,6 +188,8 @@ def test_a_passage_with_instructions_is_left_out_where_the_policy_says_so():
     assert HOSTILE not in str(agent.model.prompts[0])
     assert [each["text"] for each in run.state["evidence"]] == list(TEXTS)
     assert run.cited == [2]
+    told = [each for each in run.said if isinstance(each, RetrievalCompleted)]
+    assert [[doc.index for doc in each.documents] for each in told] == [[2, 3]]
 
 
 def test_where_no_passage_is_left_nothing_is_made_up():
