@@ -1,12 +1,13 @@
 """Where a client is in a turn, and how long it tries when the stream breaks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
 
+from turnwire.client.requests import Sent
 from turnwire.errors import TurnwireError
 
 ENDINGS: Final = frozenset({"turn_completed", "paused", "error"})
@@ -38,16 +39,6 @@ class Frame:
     id: str
     name: str
     body: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A request, kept as it was sent, so that it can be sent again."""
-
-    method: str
-    path: str
-    content: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Position:

@@ -1,6 +1,5 @@
 """Turns of a server, frame by frame; a stream that breaks is taken up again where it broke."""
 
-import ipaddress
 import json
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -16,12 +15,13 @@ from turnwire.cli.reattach import (
     Patience,
     Position,
     Refused,
-    Sent,
     ServerAway,
     conversation_path,
     nobody,
     turn_path,
 )
+from turnwire.client.connection import address_of, is_loopback
+from turnwire.client.requests import Sent
 from turnwire.errors import SetupError
 from turnwire.ids import new_id
 
@@ -46,7 +46,10 @@ class StreamClient:
         sleep: Callable[[float], None] = time.sleep,
         waits: Sequence[float] = WAITS,
     ) -> None:
-        address = _address(url)
+        try:
+            address = address_of(url)
+        except ValueError as error:
+            raise SetupError(f"--url: {error}") from None
         if not (key.isascii() and key.isprintable()):
             raise SetupError("--key: an API key is printable ASCII")
         self._patience = lambda: Patience(url, waits, sleep)
@@ -56,7 +59,7 @@ class StreamClient:
             headers={"authorization": f"Bearer {key}"},
             timeout=_TIMEOUT,
             # A proxy that the environment names can't reach this machine's own loopback.
-            trust_env=not _on_loopback(address.host),
+            trust_env=not is_loopback(address.host),
         )
 
     def __enter__(self) -> "StreamClient":
@@ -199,20 +202,3 @@ def _refusal(response: httpx.Response) -> Refused:
     except (ValueError, KeyError, TypeError):
         text, reason = "This is not turnwire's answer; check --url.", "unknown"
     return Refused(response.status_code, reason, text)
-
-
-def _address(url: str) -> httpx.URL:
-    try:
-        address = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise SetupError(f"--url: {error}") from None
-    if address.scheme not in ("http", "https") or not address.host:
-        raise SetupError("--url: write it as http://HOST:PORT or https://HOST")
-    return address
-
-
-def _on_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

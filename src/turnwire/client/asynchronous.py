@@ -10,9 +10,9 @@ import httpx
 from httpx_sse import EventSource
 
 from turnwire.client import requests
+from turnwire.client.base import BaseClient
 from turnwire.client.connection import (
     Cancelled,
-    Connection,
     Opened,
     Options,
     Session,
@@ -24,7 +24,7 @@ from turnwire.client.connection import (
 from turnwire.client.endings import Ending
 from turnwire.client.errors import BrokenStream, WrongUsage
 from turnwire.client.events import Event
-from turnwire.client.requests import Hints, Sent
+from turnwire.client.requests import Sent
 from turnwire.client.turn import BaseTurn
 
 
@@ -123,7 +123,7 @@ class AsyncTurn(BaseTurn):
             yield each
 
 
-class AsyncClient:
+class AsyncClient(BaseClient[AsyncTurn]):
     """Speaks for one application, and for one of its members where it has a session."""
 
     def __init__(
@@ -140,9 +140,7 @@ class AsyncClient:
         Raises:
             WrongUsage: the address, the key or the session can't be used.
         """
-        self._connection = Connection(
-            base_url, api_key=api_key, session=session, options=options or Options()
-        )
+        super().__init__(base_url, api_key=api_key, session=session, options=options)
         self._http = httpx.AsyncClient(transport=transport, **self._connection.http)
 
     async def __aenter__(self) -> Self:
@@ -160,11 +158,6 @@ class AsyncClient:
         """Close all connections."""
         await self._http.aclose()
 
-    @property
-    def session(self) -> str | None:
-        """The member's session; a secret."""
-        return self._connection.session
-
     async def new_session(self) -> Session:
         """Mint a session and speak for its member from now on.
 
@@ -176,39 +169,8 @@ class AsyncClient:
         self._connection.session = session.session_id
         return session
 
-    def ask(
-        self,
-        message: str,
-        *,
-        conversation_id: str | None = None,
-        agent: str | None = None,
-        hints: Hints | None = None,
-        idempotency_key: str | None = None,
-    ) -> AsyncTurn:
-        """Return a turn that begins with ``message`` when it is iterated.
-
-        Args:
-            message: the member's words.
-            conversation_id: the conversation that goes on; a new one without it.
-            agent: which agent answers; the conversation's, or the server's first, without it.
-            hints: what the client would like of this turn.
-            idempotency_key: of your own, where the question may be asked again after a crash.
-
-        Raises:
-            WrongUsage: the key can't be used.
-        """
-        opened = self._connection.ask(
-            message,
-            conversation_id=conversation_id,
-            agent=agent,
-            hints=hints,
-            idempotency_key=idempotency_key,
-        )
+    def _turn(self, opened: Opened) -> AsyncTurn:
         return AsyncTurn(self._http, opened)
-
-    def attach(self, conversation_id: str, message_id: str) -> AsyncTurn:
-        """Return a turn that was begun before, told from its beginning and then live."""
-        return AsyncTurn(self._http, self._connection.attach(conversation_id, message_id))
 
 
 async def _send(http: httpx.AsyncClient, sent: Sent, caller: Mapping[str, str]) -> httpx.Response:

@@ -69,7 +69,10 @@ class Connection:
         _header("api_key", api_key.strip())
         if session is not None:
             _header("session", session)
-        address = _address(base_url)
+        try:
+            address = address_of(base_url)
+        except ValueError as error:
+            raise WrongUsage(f"base_url: {error}") from None
         self.session = session
         self._options = options
         self.http: dict[str, Any] = {
@@ -77,7 +80,7 @@ class Connection:
             "headers": {"authorization": f"Bearer {api_key.strip()}"},
             "timeout": httpx.Timeout(options.connect_seconds, read=options.silence_seconds),
             # A proxy that the environment names can't reach this machine's own loopback.
-            "trust_env": not _on_loopback(address.host),
+            "trust_env": not is_loopback(address.host),
         }
 
     def headers(self) -> dict[str, str]:
@@ -155,17 +158,19 @@ def _header(name: str, value: str) -> None:
         raise WrongUsage(f"{name}: has to be printable ASCII, and not empty.")
 
 
-def _address(base_url: str) -> httpx.URL:
+def address_of(url: str) -> httpx.URL:
+    """Return the address of a server, or raise ``ValueError`` with what is wrong with it."""
     try:
-        address = httpx.URL(base_url)
+        address = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise WrongUsage(f"base_url: {error}") from None
+        raise ValueError(str(error)) from None
     if address.scheme not in ("http", "https") or not address.host:
-        raise WrongUsage("base_url: write it as http://HOST:PORT or https://HOST")
+        raise ValueError("write it as http://HOST:PORT or https://HOST")
     return address
 
 
-def _on_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only this machine is meant."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
