@@ -131,6 +131,12 @@ def preview(value: object, *, text: Callable[[str], str] = unchanged) -> JsonVal
     return {"truncated": True, "characters": len(whole), "preview": shown}
 
 
+def preview_arguments(given: object, *, text: Callable[[str], str]) -> dict[str, JsonValue]:
+    """Return what a tool is called with, as an object; see :func:`preview`."""
+    shown = preview(given, text=text)
+    return shown if isinstance(shown, dict) else {"input": shown}
+
+
 def _changed(plain: JsonValue, text: Callable[[str], str]) -> JsonValue:
     match plain:
         case str():

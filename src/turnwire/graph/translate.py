@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.types import Interrupt
-from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
 from turnwire.events import (
@@ -29,6 +28,7 @@ from turnwire.graph.plain import (
     mend,
     pieces,
     preview,
+    preview_arguments,
     to_json,
     unchanged,
 )
@@ -182,7 +182,7 @@ class Translator:
         if event == "tool-started" and call not in self._tools:
             name = str(data.get("tool_name"))
             self._tools[call] = (name, at)
-            arguments = self._arguments(data.get("input"))
+            arguments = preview_arguments(data.get("input"), text=self._previewed)
             return (ToolStarted(tool_call_id=call, name=name, arguments=arguments),)
         if event not in ("tool-finished", "tool-error") or call not in self._tools:
             return ()
@@ -194,17 +194,10 @@ class Translator:
                 name=name,
                 status="ok" if ok else "error",
                 duration_ms=max(0, at - since),
-                result=self._preview(_content(data.get("output"))) if ok else None,
+                result=preview(_content(data.get("output")), text=self._previewed) if ok else None,
                 error=None if ok else "the tool failed",
             ),
         )
-
-    def _arguments(self, given: object) -> dict[str, JsonValue]:
-        shown = self._preview(given)
-        return shown if isinstance(shown, dict) else {"input": shown}
-
-    def _preview(self, value: object) -> JsonValue:
-        return preview(value, text=self._previewed)
 
 
 def _content(output: object) -> object:

@@ -19,11 +19,10 @@ from typing import Any, Final, TypedDict, cast
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
-from pydantic import JsonValue
 
 from turnwire.events import ToolCompleted, ToolStarted
 from turnwire.graph.emit import speaker
-from turnwire.graph.plain import preview
+from turnwire.graph.plain import preview_arguments
 from turnwire.nodes.guardrails.details import (
     KEPT_AT,
     Concealer,
@@ -150,8 +149,7 @@ class _Call:
         """Tell the client and the model that the call was not made."""
         call_id, name = self._asked["id"] or "", self._asked["name"]
         kind = str(self.refused)
-        shown = preview(self._asked["args"], text=self._rules.log_text)
-        arguments: dict[str, JsonValue] = shown if isinstance(shown, dict) else {"input": shown}
+        arguments = preview_arguments(self._asked["args"], text=self._rules.log_text)
         said = speaker()
         said.emit(ToolStarted(tool_call_id=call_id, name=name, arguments=arguments))
         error = f"private details ({kind}) may not be given to tools"
