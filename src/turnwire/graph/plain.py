@@ -124,7 +124,7 @@ def preview(value: object, *, text: Callable[[str], str] = unchanged) -> JsonVal
     plain = to_json(value)
     whole = plain if isinstance(plain, str) else str(plain)
     if len(whole) <= VALUE_CHARS:
-        return plain if text is unchanged else _changed(plain, text)
+        return plain if text is unchanged else change(plain, text)
     shown = whole[:VALUE_CHARS]
     if text is not unchanged:
         shown = text(shown)[:-_EDGE]
@@ -137,20 +137,22 @@ def preview_arguments(given: object, *, text: Callable[[str], str]) -> dict[str,
     return shown if isinstance(shown, dict) else {"input": shown}
 
 
-def _changed(plain: JsonValue, text: Callable[[str], str]) -> JsonValue:
-    match plain:
+def change(value: Any, by: Callable[[str], str]) -> Any:  # noqa: ANN401 - JSON, and the like
+    """Return ``value`` with each text in it changed: keys, members, and numbers of many digits."""
+    match value:
         case str():
-            return text(plain)
-        case int() | float() if not isinstance(plain, bool) and abs(plain) >= _MANY_DIGITS:
-            written = str(plain)
-            changed = text(written)
-            return plain if changed == written else changed
+            return by(value)
+        case int() | float() if not isinstance(value, bool) and abs(value) >= _MANY_DIGITS:
+            written = str(value)
+            changed = by(written)
+            return value if changed == written else changed
         case dict():
-            return {text(key): _changed(each, text) for key, each in plain.items()}
-        case list():
-            return [_changed(each, text) for each in plain]
+            members = cast("Mapping[Any, Any]", value)
+            return {change(key, by): change(each, by) for key, each in members.items()}
+        case list() | tuple():
+            return [change(each, by) for each in cast("list[Any]", value)]
         case _:
-            return plain
+            return value
 
 
 def _as_text(value: Any) -> str:  # noqa: ANN401 - anything at all may be in a graph's state

@@ -12,7 +12,8 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from turnwire.nodes.guardrails.inside import change, change_content
+from turnwire.graph.plain import change
+from turnwire.nodes.guardrails.inside import change_content
 from turnwire.nodes.guardrails.pii import Span, redact
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 

@@ -1,8 +1,10 @@
-"""Texts inside a value: what tools are called with, what they return, blocks of a message."""
+"""Texts inside a message: a text, JSON in a text, or blocks."""
 
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
+
+from turnwire.graph.plain import change
 
 Change = Callable[[str], str]
 
@@ -10,28 +12,6 @@ _AS_IT_IS: Final = frozenset(
     {"type", "id", "index", "data", "base64", "mime_type", "file_id", "signature"}
 )
 """Members of a content block that are for machines; ``data`` and ``base64`` are files."""
-_LEAST_DIGITS: Final = 7
-"""A number with fewer is nobody's."""
-
-
-def change(value: Any, by: Change) -> Any:  # noqa: ANN401 - JSON, and whatever else a tool is given
-    """Return ``value`` with each text in it changed: keys, members, and numbers of many digits."""
-    match value:
-        case str():
-            return by(value)
-        case bool():
-            return value
-        case int() if len(str(abs(value))) >= _LEAST_DIGITS:
-            text = str(value)
-            changed = by(text)
-            return value if changed == text else changed
-        case dict():
-            members = cast("Mapping[Any, Any]", value)
-            return {change(key, by): change(each, by) for key, each in members.items()}
-        case list() | tuple():
-            return [change(each, by) for each in cast("list[Any]", value)]
-        case _:
-            return value
 
 
 def change_content(content: Any, by: Change) -> Any:  # noqa: ANN401 - a message's content

@@ -22,7 +22,7 @@ from langgraph.types import Command
 
 from turnwire.events import ToolCompleted, ToolStarted
 from turnwire.graph.emit import speaker
-from turnwire.graph.plain import preview_arguments
+from turnwire.graph.plain import change, preview_arguments
 from turnwire.nodes.guardrails.details import (
     KEPT_AT,
     Concealer,
@@ -31,7 +31,7 @@ from turnwire.nodes.guardrails.details import (
     read,
     restore,
 )
-from turnwire.nodes.guardrails.inside import change, change_content
+from turnwire.nodes.guardrails.inside import change_content
 from turnwire.nodes.guardrails.pii import PLACEHOLDER, PiiKind, placeholder_kind
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.redactor import mask
