@@ -1,8 +1,10 @@
 """``POST /chat/stream``, ``/chat/confirm`` and ``/chat/resume``: the answer wire's routes."""
 
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -449,6 +451,13 @@ def test_who_attaches_within_the_grace_keeps_the_turn(tmp_path: Path):
             api.http.post(f"/conversations/{conversation_id}/cancel")
 
 
+def _stored(data_dir: Path, turn_id: str) -> int:
+    """Return the number of the turn's last event that would outlive the process."""
+    with closing(sqlite3.connect(data_dir / "turnwire.db")) as db:
+        last = db.execute("SELECT max(last_seq) FROM events WHERE turn_id = ?", (turn_id,))
+        return last.fetchone()[0] or 0
+
+
 def test_a_turn_whose_process_is_killed_is_told_as_interrupted(tmp_path: Path):
     with Process(tmp_path / "data", "tests.server.member_graph:member") as server:
         key = server.key("chat")
@@ -456,7 +465,7 @@ def test_a_turn_whose_process_is_killed_is_told_as_interrupted(tmp_path: Path):
         with api.ask("slow") as reader:
             opened = reader.next()
             reader.until("token.delta")
-            time.sleep(0.2)  # until the words are stored
+            eventually(lambda: _stored(tmp_path / "data", opened.turn_id) > 2)
             server.kill()
             with pytest.raises(httpx.HTTPError):
                 reader.rest()

@@ -146,9 +146,12 @@ class Broken(MemoryStore):
         self.fails: Exception | None = None
         self.asked = 0
         self.noted: list[dict[str, int]] = []
+        self.asked_thrice, self.has_noted = asyncio.Event(), asyncio.Event()
 
     async def keys(self, key_ids: Collection[str] | None = None) -> list[KeyRecord]:
         self.asked += 1
+        if self.asked == 3:
+            self.asked_thrice.set()
         if self.fails is not None:
             raise self.fails
         return await super().keys(key_ids)
@@ -157,6 +160,7 @@ class Broken(MemoryStore):
         if self.fails is not None:
             raise self.fails
         self.noted.append(dict(used_ms))
+        self.has_noted.set()
         await super().keys_used(used_ms)
 
 
@@ -190,8 +194,7 @@ async def test_a_store_that_fails_ends_no_stream_and_is_asked_again(fault: Excep
 
         async def stream() -> None:
             async with watch.holding(scope), asyncio.timeout(5):
-                await asyncio.sleep(0.1)
-                assert store.asked > 2
+                await store.asked_thrice.wait()
                 store.fails = None
                 await store.revoke_key("a", now=1)
                 await asyncio.sleep(5)
@@ -232,7 +235,9 @@ async def test_the_use_of_a_key_is_written_at_most_once_a_minute():
         for _ in range(50):
             now[0] += 1000
             _let_in(watch)
-            await asyncio.sleep(0.02)
+            async with asyncio.timeout(5):
+                await store.has_noted.wait()
+            await asyncio.sleep(0.02)  # a chance to write again, which is not to be taken
     at = [each["a"] for each in store.noted]
     assert at[0] == 1_001_000
     assert at[-1] == 1_050_000
