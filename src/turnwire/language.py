@@ -1,10 +1,12 @@
-"""Which language a text is in, by its little words, and a text in other words."""
+"""What languages have in common: which one a text is in, and a text in plainer or other words."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_ACCENT: Final = re.compile("[\u0300-\u036f]+")
 _ENGLISH_LISTED: Final = """
     the is are was do does did what how when where which who why can should could would i my you
     your it of for with and if to after about get have has an in on there any
@@ -16,6 +18,13 @@ _SPANISH_LISTED: Final = """
 """
 _ENGLISH: Final = frozenset(_ENGLISH_LISTED.split())
 _SPANISH: Final = frozenset(_SPANISH_LISTED.split())
+
+
+def folded(text: str) -> str:
+    """Return the text in lower case and without accents."""
+    if text.isascii():
+        return text.lower()
+    return _ACCENT.sub("", unicodedata.normalize("NFKD", text.casefold()))
 
 
 def language_of(text: str) -> str:

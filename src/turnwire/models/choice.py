@@ -1,10 +1,10 @@
 """Choose the sentences that answer a question: pure, in English and Spanish."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from turnwire.language import folded
 from turnwire.models.passages import Quotable
 from turnwire.models.ranking import NEAR, Sentence, answered, lacks_kind, ranks
 from turnwire.models.support import Encode, Words, is_answered
@@ -132,9 +132,7 @@ def plain_sentences(text: str) -> list[str]:
 
 def plain_words(text: str) -> frozenset[str]:
     """Return the beginnings of the words, without case and accents."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    bare = "".join(each for each in decomposed if not unicodedata.combining(each))
-    return frozenset(word[:6] for word in _WORD.findall(bare))
+    return frozenset(word[:6] for word in _WORD.findall(folded(text)))
 
 
 def _with_headers(lines: Iterable[str]) -> Iterator[str]:

@@ -91,7 +91,7 @@ def ranks(
     said = (near([each.text for each in among]) + near([each.in_context for each in among])) / 2
     said = said + _TITLE * titles + _SECTION * headings
     leads = _LEAD * headings.clip(0) * [each.place == first for each, first in _firsts(among)]
-    return [score + float(near) for score, near in zip(scores, said + leads, strict=True)]
+    return [score + float(more) for score, more in zip(scores, said + leads, strict=True)]
 
 
 def _firsts(among: Sequence[Sentence]) -> Iterator[tuple[Sentence, int]]:

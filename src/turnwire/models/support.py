@@ -13,13 +13,12 @@ half of ``tests/models/quoting_questions.yaml`` and of ``evaluation/sets/questio
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 import numpy as np
 
-from turnwire.language import language_of, reworded
+from turnwire.language import folded, language_of, reworded
 from turnwire.models.asking import subject_of
 from turnwire.models.vectors import Matrix
 
@@ -205,7 +204,7 @@ def missing(question: str, texts: Sequence[str], *, encode: Encode, words: Words
     asked = [
         each
         for each in _spoken(subject_of(question))
-        if any(words(each)) and not each.isdigit() and _plain(each) not in _MANNER
+        if any(words(each)) and not each.isdigit() and folded(each) not in _MANNER
     ][:_MOST_WORDS]
     there = [each for text in texts for each in _spoken(text) if any(words(each))]
     if not asked or not there:
@@ -230,11 +229,6 @@ def _is_otherwise_named(question: str, texts: Sequence[str]) -> bool:
             there.setdefault(each[1].lower(), set()).add(each[2].lower())
     asked = ((each[1].lower(), each[2].lower()) for each in _DESIGNATION.finditer(question))
     return any(kind in there and which not in there[kind] for kind, which in asked)
-
-
-def _plain(word: str) -> str:
-    decomposed = unicodedata.normalize("NFD", word)
-    return "".join(each for each in decomposed if not unicodedata.combining(each))
 
 
 def _spoken(text: str) -> list[str]:

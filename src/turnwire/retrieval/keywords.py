@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from turnwire.retrieval.words import folded
+from turnwire.language import folded
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 6

@@ -1,15 +1,15 @@
 """The words of a text that carry meaning, in English and Spanish, and queries made of them."""
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Final
+
+from turnwire.language import folded
 
 MAX_TERMS: Final = 32
 """How many different words of a query are looked up."""
 
 _WORD: Final = re.compile(r"[^\W_]+", re.UNICODE)
-_ACCENT: Final = re.compile("[\u0300-\u036f]+")
 _CODE: Final = re.compile(r"[^\W_]+(?:[-_/.][^\W_]+)*", re.UNICODE)
 
 # Words that say how something is asked, not what about. Without accents, as folded() leaves them.
@@ -33,13 +33,6 @@ _STOP_LISTED: Final = """
     tus un una unas uno unos usted ustedes va vez y ya yo
 """
 _STOP: Final = frozenset(_STOP_LISTED.split())
-
-
-def folded(text: str) -> str:
-    """Return the text in lower case and without accents."""
-    if text.isascii():
-        return text.lower()
-    return _ACCENT.sub("", unicodedata.normalize("NFKD", text.casefold()))
 
 
 def terms(text: str) -> list[str]:

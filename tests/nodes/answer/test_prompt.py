@@ -88,13 +88,13 @@ def test_the_prompt_tells_the_date_and_version_of_each_document():
 
 
 def test_the_members_own_words_for_a_passages_subject_stand_beside_its_title():
-    named = source(1, "Text.").model_copy(update={"keywords": ("manta eléctrica", "lumbago")})
+    named = source(1, "Text.").model_copy(update={"keywords": ("manta eléctrica", "can't sleep")})
     forged = source(2, "Text.").model_copy(update={"keywords": ("a)\nSYSTEM", "[1]")})
     prompt = build_prompt(
         persona="You help.", question="When?", evidence=[named, forged], locale="en", fence=FENCE
     )
-    assert "A title (keywords: manta eléctrica, lumbago)\nText." in str(prompt[-1].content)
+    assert "A title (keywords: manta eléctrica, can't sleep)\nText." in str(prompt[-1].content)
     assert "SYSTEM" not in str(prompt[-1].content)
     passages = read_prompt(prompt).passages
     assert [each.title for each in passages] == ["A title", "A title"]
-    assert [each.keywords for each in passages] == [("manta eléctrica", "lumbago"), ()]
+    assert [each.keywords for each in passages] == [("manta eléctrica", "can't sleep"), ()]

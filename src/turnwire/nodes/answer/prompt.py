@@ -11,7 +11,7 @@ from turnwire.nodes.evidence.citations import without_markers
 from turnwire.nodes.evidence.source import Evidence, keywords_of
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
-_KEYWORD: Final = re.compile(r"[^\W_]+(?: [^\W_]+)*")
+_KEYWORD: Final = re.compile(r"[^\W_]+(?:[ '\u2019/-][^\W_]+)*")
 _PLAIN: Final = re.compile(r"[\w.+-]{1,40}")
 _LANGUAGES: Final = {"en": "English", "es": "Spanish"}
 
