@@ -53,7 +53,7 @@ class _Active:
         self.watchers = 0
         self.grace: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
-        self.done = asyncio.Event()
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
 class Supervisor:
@@ -173,7 +173,7 @@ class Supervisor:
             yield
         finally:
             active.watchers -= 1
-            if not active.watchers and not active.done.is_set():
+            if not active.watchers and not active.done.done():
                 self._begin_grace(active)
 
     async def cancel(self, turn_id: TurnId) -> bool:
@@ -182,14 +182,14 @@ class Supervisor:
         if active is None:
             return False
         self._stop(active)
-        await active.done.wait()
+        await asyncio.wait([active.done])
         return True
 
     async def ended(self, turn_id: TurnId) -> None:
         """Wait until the turn does not run here."""
         active = self._active.get(turn_id)
         if active is not None:
-            await active.done.wait()
+            await asyncio.wait([active.done])
 
     async def restore(self, turn_id: TurnId) -> Turn:
         """Return the turn as its log tells it."""
@@ -231,7 +231,7 @@ class Supervisor:
 
     async def _all_done(self) -> None:
         while self._active:
-            await next(iter(self._active.values())).done.wait()
+            await asyncio.wait([next(iter(self._active.values())).done])
 
     def _activate(
         self, turn: Turn, begun: Sequence[Envelope], earlier: Earlier | None = None
@@ -305,7 +305,7 @@ class Supervisor:
 
     def _force(self, active: _Active) -> None:
         """Give a run its ending although the agent does not let go (a blocking node, say)."""
-        if not active.done.is_set() and not active.run.storing:
+        if not active.done.done() and not active.run.storing:
             self._own(self._end_by_force(active))
 
     async def _end_by_force(self, active: _Active) -> None:
@@ -315,7 +315,8 @@ class Supervisor:
             self._let_go(active)
 
     def _let_go(self, active: _Active) -> None:
-        active.done.set()
+        if not active.done.done():
+            active.done.set_result(None)
         turn_id = active.run.turn.turn_id
         if self._active.get(turn_id) is active:  # and not a later run of the same turn
             del self._active[turn_id]

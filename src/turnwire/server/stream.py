@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -83,17 +83,18 @@ class Streams:
         wire, time = Execution(), asyncio.get_running_loop().time
         last: Envelope | None = None
         looked = time()
-        async with (
-            self._watch.holding(request.scope),
-            aclosing(self._follow(followed, _LOOK_SECONDS)) as batches,
-        ):
-            async for batch in batches:
-                if not batch or time() - looked > _LOOK_SECONDS:
-                    if await request.is_disconnected():
-                        return Response(status_code=CLIENT_HAS_LEFT)
-                    looked = time()
-                for last in batch:
-                    wire.hear(last)
+        with self._supervisor.watching(followed.turn_id):
+            async with (
+                self._watch.holding(request.scope),
+                aclosing(self._follow(followed, _LOOK_SECONDS)) as batches,
+            ):
+                async for batch in batches:
+                    if not batch or time() - looked > _LOOK_SECONDS:
+                        if await request.is_disconnected():
+                            return Response(status_code=CLIENT_HAS_LEFT)
+                        looked = time()
+                    for last in batch:
+                        wire.hear(last)
         if last is None or not isinstance(last.event, RUN_ENDINGS):
             raise StreamInterrupted("the turn's log is gone")
         if isinstance(last.event, TurnFailed):
@@ -111,17 +112,20 @@ class Streams:
     async def _frames(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
         """Yield the stream with its terminator, whatever becomes of the log or of the wire."""
         error_id = new_id("err")
-        with self._counted():
-            try:
+        self.open += 1
+        try:
+            with self._supervisor.watching(followed.turn_id):
                 async with aclosing(self._writes(followed, wire)) as writes:
                     async for each in writes:
                         yield each
-            except Exception as error:  # the head is out: all that is left is to say so
-                extra = {"error_id": error_id, "where": where(error)}
-                _LOG.error("a stream broke: %s", type(error).__name__, extra=extra)
-            closing = frames(wire.end(error_id=error_id))
-            if closing:
-                yield closing
+        except Exception as error:  # the head is out: all that is left is to say so
+            extra = {"error_id": error_id, "where": where(error)}
+            _LOG.error("a stream broke: %s", type(error).__name__, extra=extra)
+        finally:
+            self.open -= 1
+        closing = frames(wire.end(error_id=error_id))
+        if closing:
+            yield closing
 
     async def _writes(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
         """Yield what is ready together; a comment where a heartbeat passes without a frame."""
@@ -150,26 +154,14 @@ class Streams:
                         await asyncio.sleep(spare)
                 written = time()
 
-    @contextmanager
-    def _counted(self) -> Generator[None]:
-        self.open += 1
-        try:
-            yield
-        finally:
-            self.open -= 1
-
-    async def _follow(
+    def _follow(
         self, followed: Followed, patience: Patience
     ) -> AsyncGenerator[Sequence[Envelope], None]:
-        """Yield the turn's envelopes while the supervisor knows that somebody listens."""
+        """Return the turn's envelopes, of which the supervisor is to know that somebody listens."""
         log = self._log.follow(
             followed.turn_id, after=followed.after, patience=patience, run_id=followed.run_id
         )
-        batches = cast("AsyncGenerator[Sequence[Envelope], None]", log)
-        with self._supervisor.watching(followed.turn_id):
-            async with aclosing(batches):
-                async for batch in batches:
-                    yield batch
+        return cast("AsyncGenerator[Sequence[Envelope], None]", log)
 
 
 class _Stream(StreamingResponse):

@@ -4,7 +4,7 @@ import json
 import logging
 import traceback
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Final, Literal, cast
 
@@ -118,11 +118,9 @@ class LogReporter:
             extra = {"turn_id": last.turn_id, "outcome": outcome}
             _LOG.info("turn %s", "paused" if paused else "ended", extra=extra)
 
-    @contextmanager
-    def running(self, work: Work, /) -> Generator[None]:
+    def running(self, work: Work, /) -> AbstractContextManager[None]:
         """See :class:`turnwire.engine.observer.Observer`."""
-        with about(turn_id=work.turn_id, trace_id=work.trace_id):
-            yield
+        return about(turn_id=work.turn_id, trace_id=work.trace_id)
 
     def unstored(self) -> None:
         """See :class:`turnwire.engine.observer.Observer`."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from turnwire.engine.observer import Earlier, Observer
@@ -28,15 +28,21 @@ class Observers:
                 extra = {"where": where(error)}
                 _LOG.error("not measured: %s", type(error).__name__, extra=extra)
 
-    @contextmanager
-    def running(self, work: Work, /) -> Generator[None]:
+    def running(self, work: Work, /) -> AbstractContextManager[None]:
         """See :class:`turnwire.engine.observer.Observer`."""
-        with ExitStack() as stack:
-            for observer in self._each:
-                stack.enter_context(observer.running(work))
-            yield
+        return _surrounded(self._each, work)
 
     def unstored(self) -> None:
         """See :class:`turnwire.engine.observer.Observer`."""
         for observer in self._each:
             observer.unstored()
+
+
+@contextmanager
+def _surrounded(observers: Sequence[Observer], work: Work) -> Generator[None]:
+    """Surround a run with each; a stack of contexts would be as large as all of them."""
+    if not observers:
+        yield
+        return
+    with observers[0].running(work), _surrounded(observers[1:], work):
+        yield
