@@ -1,7 +1,8 @@
 """The live end of the turns that run in this process, and the one function that follows them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, closing
 from typing import Final
 
 from turnwire.events import Envelope
@@ -61,26 +62,57 @@ class Tail:
             del self.envelopes[:spare]
             self.first += spare
 
+
+class Listener:
+    """Waits for a tail's next envelopes, again and again; to be closed.
+
+    Its timer outlives a wait: a stream of words would else make and cancel one for each.
+    """
+
+    __slots__ = ("_deadline", "_loop", "_tail", "_timer", "_waiter")
+
+    def __init__(self, tail: Tail) -> None:
+        self._tail = tail
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0
+        self._waiter: asyncio.Future[None] | None = None
+
     async def changed(self, patience: float) -> bool:
         """Wait for the next envelope; false if none came within ``patience`` seconds."""
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-        self.waiters.append(waiter)
-        timer = loop.call_later(patience, _expire, waiter)
+        self._deadline = self._loop.time() + patience
+        if self._timer is None or self._timer.when() > self._deadline:
+            self._wind()
+        self._waiter = waiter = self._loop.create_future()
+        self._tail.waiters.append(waiter)
         try:
             await waiter
         except TimeoutError:
             return False
         finally:
-            timer.cancel()
-            if waiter in self.waiters:
-                self.waiters.remove(waiter)
+            self._waiter = None
+            if waiter in self._tail.waiters:
+                self._tail.waiters.remove(waiter)
         return True
 
+    def close(self) -> None:
+        """Wait no more."""
+        if self._timer is not None:
+            self._timer.cancel()
 
-def _expire(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_exception(TimeoutError())
+    def _wind(self) -> None:
+        self.close()
+        self._timer = self._loop.call_at(self._deadline, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return
+        if self._loop.time() < self._deadline:
+            self._wind()
+        else:
+            waiter.set_exception(TimeoutError())
 
 
 class Tails:
@@ -127,12 +159,13 @@ class Tails:
             else:
                 live = _windows(await self._read(turn_id, Seq(cursor)))
             before = cursor
-            async for batch in live:
-                if batch:
-                    cursor = batch[-1].seq
-                yield self._as_it_stands(turn_id, tail, batch)
-                if run_id is not None and _ends(batch, run_id):
-                    return
+            async with aclosing(live):
+                async for batch in live:
+                    if batch:
+                        cursor = batch[-1].seq
+                    yield self._as_it_stands(turn_id, tail, batch)
+                    if run_id is not None and _ends(batch, run_id):
+                        return
             # Without progress from the store it was erased: nothing of what memory dropped is left.
             if self._is_over(turn_id, tail, cursor) or (not kept and cursor == before):
                 return
@@ -158,21 +191,24 @@ def _ends(batch: Sequence[Envelope], run_id: RunId) -> bool:
     return ends_run(batch) and batch[-1].run_id == run_id
 
 
-async def _drain(tail: Tail, cursor: int, patience: Patience) -> AsyncIterator[Sequence[Envelope]]:
+async def _drain(
+    tail: Tail, cursor: int, patience: Patience
+) -> AsyncGenerator[Sequence[Envelope], None]:
     """Yield from memory until the run ends, or until the reader fell behind what is kept."""
-    while tail.first <= cursor + 1:
-        start = cursor + 1 - tail.first
-        batch = tail.envelopes[start : start + WINDOW]
-        if batch:
-            cursor = batch[-1].seq
-            yield batch
-        elif tail.ended:
-            return
-        elif not await tail.changed(patience() if callable(patience) else patience):
-            yield ()
+    with closing(Listener(tail)) as listener:
+        while tail.first <= cursor + 1:
+            start = cursor + 1 - tail.first
+            batch = tail.envelopes[start : start + WINDOW]
+            if batch:
+                cursor = batch[-1].seq
+                yield batch
+            elif tail.ended:
+                return
+            elif not await listener.changed(patience() if callable(patience) else patience):
+                yield ()
 
 
-async def _windows(stored: Sequence[Envelope]) -> AsyncIterator[Sequence[Envelope]]:
+async def _windows(stored: Sequence[Envelope]) -> AsyncGenerator[Sequence[Envelope], None]:
     """Yield what was stored, a run at a time and no more than a window at once."""
     start = 0
     for end, each in enumerate(stored, start=1):
