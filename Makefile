@@ -7,6 +7,9 @@ DOCS   ?=
 PORT   ?= 8000
 ARGS   ?=
 
+# The tests start many processes; without it each of them compiles the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install serve test check bench eval format clean
 
 install: $(VENV)/.dev
@@ -14,12 +17,15 @@ install: $(VENV)/.dev
 serve: $(VENV)/.runtime
 	@$(BIN)/turnwire serve --port $(PORT) $(if $(DOCS),--docs "$(DOCS)") $(ARGS)
 
+# On all cores, up to four; what is left of a slow file goes to whoever is free.
+WORKERS := -n logical --maxprocesses 4 --dist worksteal
+
 # `make test ARGS="tests/engine -x"` runs a part, without the account of what was covered.
 test: $(VENV)/.dev
 	@$(BIN)/python -m tests.needs
 ifeq ($(strip $(ARGS)),)
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage run -m pytest $(WORKERS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 else

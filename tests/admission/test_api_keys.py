@@ -1,10 +1,11 @@
 import hashlib
 import hmac
-import time
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
+from tests.growth import assert_linear
 from turnwire.admission import api_keys
 from turnwire.admission.api_keys import (
     KeyPolicy,
@@ -72,6 +73,7 @@ def test_two_keys_have_nothing_in_common():
         "Bearer " + "\x00" * 70,
         "Bearer 東京",
     ],
+    ids=count(),  # the key is another one in each process, and names of tests have to be the same
 )
 def test_what_is_no_key_of_ours_is_refused(header: str | None):
     with pytest.raises(InvalidApiKey):
@@ -79,14 +81,12 @@ def test_what_is_no_key_of_ours_is_refused(header: str | None):
 
 
 @pytest.mark.parametrize("filler", ["A", "tw_test_", "é", "_"])
-def test_a_header_of_a_megabyte_is_refused_in_no_time(filler: str):
-    header = "Bearer tw_test_" + filler * (1_000_000 // len(filler))
-    began = time.perf_counter()
+def test_the_time_to_refuse_a_header_is_linear_in_it(filler: str):
+    def refusing(header: str) -> None:
+        with pytest.raises(InvalidApiKey):
+            read_bearer(header, TEST)
 
-    with pytest.raises(InvalidApiKey):
-        read_bearer(header, TEST)
-
-    assert time.perf_counter() - began < 0.1
+    assert_linear(refusing, lambda size: "Bearer tw_test_" + filler * size, 250_000)
 
 
 def test_the_scheme_may_be_written_in_any_case():

@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from typing import cast
 
 import pytest
 import uvicorn
@@ -30,6 +32,7 @@ from tests.cli.scripted_server import (
     token,
     topology,
 )
+from tests.server.running import eventually
 from turnwire.admission.api_keys import new_key
 from turnwire.app import access_policy, create
 from turnwire.cli.main import app, main
@@ -412,7 +415,8 @@ def test_ctrl_c_stops_the_turn_and_the_prompt_goes_on(server: ScriptedServer) ->
     left = threading.Event()
 
     def press() -> None:
-        time.sleep(0.2)
+        shown = cast("BytesIO", sys.stdout.buffer)  # the runner's, while a command runs
+        eventually(lambda: b"Once upon" in shown.getvalue())
         assert main_thread is not None
         signal.pthread_kill(main_thread, signal.SIGINT)
         left.wait(5)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.server.reading import Frame, Reader
-from tests.server.running import InThread, Process
+from tests.server.running import InThread, Process, eventually
 from turnwire.app import composition as app
 from turnwire.engine.supervisor import Supervisor
 
@@ -66,8 +66,8 @@ def _attempts(url: str, key: str) -> Generator[str]:
     """Try to begin turns for a second after the signal; say what each came to."""
     body = {"messages": [{"role": "user", "content": "say hi"}]}
     headers = {"Authorization": f"Bearer {key}"}
+    eventually(lambda: not _is_ready(url))  # the signal has arrived
     deadline = time.monotonic() + 1.0
-    time.sleep(0.02)  # the signal is on its way
     while time.monotonic() < deadline:
         try:
             answer = httpx.post(f"{url}/chat", json=body, headers=headers, timeout=5)
@@ -76,6 +76,13 @@ def _attempts(url: str, key: str) -> Generator[str]:
             return
         error = answer.json().get("error", {})
         yield error.get("code", f"answered {answer.status_code}")
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_while_draining_new_turns_are_503_and_history_is_still_read(

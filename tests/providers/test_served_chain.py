@@ -1,6 +1,5 @@
 """A chain behind the shipped agent: what the member reads, and what is stored."""
 
-import time
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from tests.providers.serving import HANG, Provider, delta
 from tests.server.reading import text_of
-from tests.server.running import InThread, eventually
+from tests.server.running import InThread
 from turnwire.cli.ingest import ingest_into
 from turnwire.settings import read
 
@@ -99,14 +98,13 @@ def test_the_receipt_has_every_attempt_and_the_evidence(provider: Provider, docs
 def test_a_client_that_stops_the_turn_half_way_is_charged_for_what_it_got(
     provider: Provider, docs: Path
 ):
-    provider.steps = (delta("The demo provider says so "), HANG)
+    provider.steps = (delta("The demo provider says so. "), delta("And "), HANG)
     with served(provider, docs, "fake", key_tokens=10_000) as server:
         api = server.api("chat")
         with api.stream(QUESTION) as reader:
             begun = reader.next()
-            eventually(lambda: provider.open)
+            reader.until("token")  # the first sentence, which was held until the second began
             (running,) = api.http.get("/usage").json()["windows"]
-            time.sleep(0.3)
             api.http.post(f"/conversations/{begun.data['thread_id']}/cancel")
             assert reader.rest()[-1].data["finish_reason"] == "cancelled"
         told = api.turn(begun.data["thread_id"], begun.turn_id)

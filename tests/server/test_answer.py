@@ -16,6 +16,7 @@ from tests.server import member_graph
 from tests.server.answering import Members, asked, card, told_again
 from tests.server.reading import Frame
 from tests.server.running import Api, InThread, Process, eventually
+from tests.server.shipped import with_index
 from tests.wires.order import Screen, check_order
 from turnwire.events import Envelope
 from turnwire.retrieval.reranking import Reranker
@@ -369,10 +370,13 @@ def longest_first() -> Reranker:
     return rerank
 
 
-def test_the_funnel_tells_what_became_of_the_hint(tmp_path: Path):
+def test_the_funnel_tells_what_became_of_the_hint(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+):
     question = "How many glasses of water should I have each day?"
     reranker = f"{__name__}:longest_first"
-    with Process(tmp_path / "data", None, reranker=reranker) as server:
+    data_dir = with_index(tmp_path_factory, tmp_path / "data")
+    with Process(data_dir, None, reranker=reranker) as server:
         told = {
             hint: _funnel(asked(server.api(), question, client={"rerank": hint}))
             for hint in (None, True, False)

