@@ -14,53 +14,18 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
-from tests.server.answering import Members as WithGraph
 from tests.server.answering import asked
 from tests.server.running import Api, InThread, eventually
-from tests.sign_in.signing import KNOWN, TOKEN, UNKNOWN, Members, letters
-from turnwire.app import create
-from turnwire.client import Client, Refused
+from tests.server.signing import SigningIn, verify
+from tests.sign_in.signing import KNOWN, TOKEN, UNKNOWN, letters
 from turnwire.sign_in.sealing import KEY_FILE
-
-
-class SigningIn(WithGraph):
-    """Serves members whom a directory knows."""
-
-    def __init__(self, data_dir: Path, **settings: object) -> None:
-        self.directory = Members()
-        super().__init__(data_dir, **{"sign_in_codes": 1000, **settings})
-
-    def application(self) -> FastAPI:
-        return create(self.settings, directory=self.directory)
-
-    def letter(self, before: int) -> dict[str, str]:
-        """Return the code that was sent after so many others."""
-        return eventually(lambda: letters(self.data_dir)[before:])[0]
-
-    def code(self, api: Api, mobile: str = KNOWN) -> str:
-        """Ask for a code and return it."""
-        before = len(letters(self.data_dir))
-        assert api.http.post("/auth/login", json={"mobile": mobile}).status_code == 202
-        return self.letter(before)["code"]
-
-    def signed_in(self) -> Api:
-        """Return a member who is signed in."""
-        api = self.api("chat")
-        answer = _verify(api, self.code(api))
-        assert answer.status_code == 200, answer.text
-        return api
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SigningIn]:
     with SigningIn(tmp_path_factory.mktemp("signing"), sign_in_codes_per_address=10_000) as serving:
         yield serving
-
-
-def _verify(api: Api, code: str, mobile: str = KNOWN) -> httpx.Response:
-    return api.http.post("/auth/verify", json={"mobile": mobile, "code": code})
 
 
 def _error(answer: httpx.Response) -> tuple[int, str]:
@@ -79,7 +44,7 @@ def test_a_member_signs_in_goes_on_with_the_turn_and_signs_out(server: SigningIn
     goes_on = {"conversation_id": conversation_id}
     assert _error(api.http.post("/chat/resume", json=goes_on)) == (403, "resume_unavailable")
 
-    told = _verify(api, server.code(api))
+    told = verify(api, server.code(api))
     assert (told.status_code, told.json()) == (
         200,
         {"signed_in": True, "expires_at": before["expires_at"]},
@@ -124,13 +89,13 @@ def test_wrong_used_foreign_and_unknown_are_the_same_bytes(server: SigningIn):
     code = server.code(api)
     wrong = f"{(int(code) + 1) % 10**6:06}"
     answers = [
-        _verify(api, wrong),
-        _verify(api, code, UNKNOWN),
-        _verify(api, "no code"),
-        _verify(other, code),
+        verify(api, wrong),
+        verify(api, code, UNKNOWN),
+        verify(api, "no code"),
+        verify(other, code),
     ]
-    assert _verify(api, code).status_code == 200
-    answers.append(_verify(api, code))
+    assert verify(api, code).status_code == 200
+    answers.append(verify(api, code))
     told: set[str] = set()
     for each in answers:
         assert _error(each) == (401, "invalid_code")
@@ -144,7 +109,7 @@ def test_two_hundred_right_answers_at_once_sign_in_once(server: SigningIn):
     api = server.api("chat")
     code = server.code(api)
     with ThreadPoolExecutor(32) as pool:
-        answers = list(pool.map(lambda _: _verify(api, code), range(200)))
+        answers = list(pool.map(verify, [api] * 200, [code] * 200))
     assert Counter(each.status_code for each in answers) == {200: 1, 401: 199}
 
 
@@ -153,9 +118,9 @@ def test_fifty_guesses_at_once_are_five(server: SigningIn):
     code = server.code(api)
     wrong = f"{(int(code) + 1) % 10**6:06}"
     with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda _: _verify(api, wrong), range(50)))
+        answers = list(pool.map(verify, [api] * 50, [wrong] * 50))
     assert {_error(each) for each in answers} == {(401, "invalid_code")}
-    assert _error(_verify(api, code)) == (401, "invalid_code")
+    assert _error(verify(api, code)) == (401, "invalid_code")
 
 
 def test_without_a_session_nothing_is_done(server: SigningIn):
@@ -217,7 +182,7 @@ def test_digits_of_any_script_are_digits(server: SigningIn):
     code = server.code(api, KNOWN.translate(to_arabic))
     arabic = code.translate(to_arabic)
     assert arabic != code
-    assert _verify(api, f" {arabic[:3]} {arabic[3:]} ").status_code == 200
+    assert verify(api, f" {arabic[:3]} {arabic[3:]} ").status_code == 200
 
 
 def test_over_the_limit_it_is_429_for_known_and_unknown_numbers_alike(tmp_path: Path):
@@ -249,7 +214,7 @@ def test_where_nobody_knows_members_it_is_404_that_says_what_is_missing(shared: 
     api = shared.api("chat").be_member()
     for answer in (
         api.http.post("/auth/login", json={"mobile": KNOWN}),
-        _verify(api, "123456"),
+        verify(api, "123456"),
         api.http.post("/auth/logout"),
     ):
         assert _error(answer) == (404, "not_found")
@@ -263,13 +228,13 @@ def test_where_the_portal_is_down_it_is_503_and_the_same_code_is_good_later(serv
     code = server.code(api)
     server.directory.is_down = True
     try:
-        answer = _verify(api, code)
+        answer = verify(api, code)
     finally:
         server.directory.is_down = False
     assert _error(answer) == (503, "sign_in_unavailable")
     assert answer.json()["error"]["retryable"] is True
     assert answer.headers["retry-after"] == "2"
-    assert _verify(api, code).status_code == 200
+    assert verify(api, code).status_code == 200
 
 
 def test_a_sign_in_outlives_a_restart_and_a_lost_key_is_signed_out(tmp_path: Path):
@@ -303,8 +268,8 @@ def test_no_code_number_or_token_is_found_where_it_does_not_belong(
         codes: list[str] = []
         for _ in range(3):
             codes.append(server.code(api))
-            _verify(api, f"{(int(codes[-1]) + 1) % 10**6:06}")
-        assert _verify(api, codes[-1]).status_code == 200
+            verify(api, f"{(int(codes[-1]) + 1) % 10**6:06}")
+        assert verify(api, codes[-1]).status_code == 200
         frames = api.post("/chat/resume", conversation_id=conversation_id)
         server.directory.is_down = True
         codes.append("unsent")
@@ -333,19 +298,3 @@ def _rows(path: Path) -> str:
         tables = [each for each in names if each in ("sign_in_codes", "credentials", "usage")]
         assert len(tables) == 3
         return repr([db.execute(f"SELECT * FROM {each}").fetchall() for each in tables])
-
-
-def test_the_client_for_python_signs_in_and_out(server: SigningIn):
-    with Client(server.url, api_key=server.key("chat")) as client:
-        minted = client.new_session()
-        before = len(letters(server.data_dir))
-        client.login(KNOWN)
-        letter = server.letter(before)
-        with pytest.raises(Refused) as refused:
-            client.verify(UNKNOWN, letter["code"])
-        assert (refused.value.status, refused.value.code) == (401, "invalid_code")
-        signed = client.verify(KNOWN, letter["code"])
-        assert (signed.signed_in, signed.expires_at) == (True, minted.expires_at)
-        assert client.signed() == signed
-        assert client.logout().signed_in is False
-        assert client.signed().signed_in is False
