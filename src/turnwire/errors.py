@@ -5,6 +5,7 @@ TurnwireError
         InvalidRequest              400  invalid_request
         InvalidApiKey               401  invalid_api_key
         SessionRequired             401  session_required
+        InvalidCode                 401  invalid_code
         Forbidden                   403  forbidden
         ResumeUnavailable           403  resume_unavailable
         ConfirmationUnavailable     403  confirmation_unavailable
@@ -18,6 +19,7 @@ TurnwireError
         QuotaExceeded               429  quota_exceeded
         Overloaded                  503  overloaded
         Draining                    503  draining
+        SignInUnavailable           503  sign_in_unavailable
     TurnBroken                      the turn failed after it was admitted: `turn.failed`
         UpstreamTimeout             504  upstream_timeout
         UpstreamUnavailable         502  upstream_unavailable
@@ -71,6 +73,15 @@ class SessionRequired(AdmissionRefused):
 
     def __init__(self) -> None:
         super().__init__("This needs a member's session: mint one with POST /auth/session.")
+
+
+class InvalidCode(AdmissionRefused):
+    """One text for codes that are wrong, expired, used, guessed at too often, or nobody's."""
+
+    code, status = "invalid_code", 401
+
+    def __init__(self) -> None:
+        super().__init__("This code is not valid; ask for a new one with POST /auth/login.")
 
 
 class Forbidden(AdmissionRefused):
@@ -145,12 +156,17 @@ class RequestInvalid(AdmissionRefused):
 
 
 class RateLimited(AdmissionRefused):
-    """The key has made as many requests as it may in a minute; `Retry-After` says when to go on."""
+    """The key, or who asks for codes, has asked too often; `Retry-After` says when to go on."""
 
     code, status, retryable = "rate_limited", 429, True
 
-    def __init__(self, *, retry_after: float) -> None:
-        super().__init__("This API key has made as many requests as it may in a minute.")
+    def __init__(
+        self,
+        reason: str = "This API key has made as many requests as it may in a minute.",
+        *,
+        retry_after: float,
+    ) -> None:
+        super().__init__(reason)
         self.retry_after = retry_after
 
 
@@ -176,6 +192,16 @@ class Draining(AdmissionRefused):
 
     code, status, retryable = "draining", 503, True
     retry_after = 5.0
+
+
+class SignInUnavailable(AdmissionRefused):
+    """Who knows the members does not answer; the same code may be sent again."""
+
+    code, status, retryable = "sign_in_unavailable", 503, True
+    retry_after = 2.0
+
+    def __init__(self) -> None:
+        super().__init__("Signing in is not possible right now; send the same code again shortly.")
 
 
 class TurnBroken(TurnwireError):

@@ -102,6 +102,27 @@ class Settings(BaseSettings):
     held_tokens: int = Field(default=4000, gt=0)
     """Tokens that a turn counts for until it has ended; ``turn_tokens``, where set, is taken."""
 
+    portal_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """Where the service is that knows the members; without it, nobody can sign in."""
+    portal_service_key: str | None = Field(default=None, repr=False)
+    """The key for that service's own calls."""
+    credential_keys: tuple[str, ...] = Field(default=(), repr=False)
+    """Keys that seal members' credentials: the first seals, all of them open. Without any, a key is
+    made in the data directory, but not in production."""
+    sign_in_sender: Literal["outbox", "webhook"] = "outbox"
+    """How a one-time code is sent: as a file under `outbox/` in the data directory, for
+    development, or by a webhook."""
+    sign_in_webhook_url: str | None = Field(default=None, pattern=r"^https?://[^\s#]+$")
+    """Where codes are posted to."""
+    sign_in_webhook_secret: str | None = Field(default=None, repr=False)
+    """What signs them, as Standard Webhooks write it: `whsec_` and 24 to 64 bytes in base64."""
+    sign_in_codes: int = Field(default=5, gt=0)
+    """One-time codes for one number, and for one session, in a window."""
+    sign_in_codes_per_address: int = Field(default=100, gt=0)
+    """One-time codes for one client address in a window."""
+    sign_in_window_seconds: float = Field(default=3600, ge=1)
+    """How long that window is."""
+
     turn_seconds: float = Field(default=300, gt=0)
     """How long one run of a turn may take; people's waiting does not count."""
     node_seconds: float = Field(default=120, gt=0)
@@ -179,6 +200,13 @@ class Settings(BaseSettings):
                     "https://app.example.org or http://localhost:5173, without a path and without *"
                 )
         return origins
+
+    @field_validator("portal_service_key")
+    @classmethod
+    def _fits_a_header(cls, key: str | None) -> str | None:
+        if key is not None and not (key and key.isascii() and key.isprintable()):
+            raise ValueError("has to be printable ASCII, and not empty")
+        return key
 
     @field_validator("trusted_proxies")
     @classmethod

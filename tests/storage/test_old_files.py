@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from turnwire.storage import conformance_members, conformance_sign_ins
 from turnwire.storage.conformance import Check, Script
-from turnwire.storage.conformance_members import CHECKS
 from turnwire.storage.receipt import receipt_of
 from turnwire.storage.sql import SqliteStore
 
@@ -42,7 +42,7 @@ async def test_an_old_file_is_given_the_tables_that_it_lacks_and_keeps_its_turns
     await store.append(script.complete("Rest."))
     await store.close()
     with closing(sqlite3.connect(path)) as db:  # as if the earlier version had written the turn
-        for table in ("sessions", "usage", "meters", "receipts"):
+        for table in ("sessions", "usage", "meters", "receipts", "sign_in_codes", "credentials"):
             db.execute(f"DROP TABLE {table}")
         db.commit()
 
@@ -60,7 +60,11 @@ async def test_an_old_file_is_given_the_tables_that_it_lacks_and_keeps_its_turns
     await again.close()
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "check",
+    [*conformance_members.CHECKS, *conformance_sign_ins.CHECKS],
+    ids=lambda each: each.__name__,
+)
 async def test_members_are_kept_in_an_old_file_as_in_a_new_one(path: Path, check: Check):
     store = SqliteStore(path)
     await store.open()

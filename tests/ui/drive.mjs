@@ -29,6 +29,9 @@ const COMMANDS = {
   async session({ options }) {
     return new Turnwire(options).openSession();
   },
+  async auth({ options, call, given = [] }) {
+    return new Turnwire(options)[call](...given);
+  },
 };
 
 async function tell(turn, events, { until, then, aborting } = {}) {

@@ -10,6 +10,8 @@ import pytest
 from tests.server import member_graph
 from tests.server.answering import Members
 from tests.server.running import Api, Process
+from tests.server.signing import SigningIn
+from tests.sign_in.signing import KNOWN, UNKNOWN
 from tests.ui.conftest import Node
 from tests.ui.cutting import Cut, CuttingProxy
 
@@ -320,3 +322,20 @@ def test_a_session_is_minted(node: Node, members: Members):
     minted = node("session", options=options(members.keyed("chat")))
     assert minted["signed_in"] is False
     assert minted["session_id"]
+
+
+def test_a_member_signs_in_and_out(node: Node, tmp_path: Path):
+    with SigningIn(tmp_path / "data") as server:
+        given = options(server.api("chat"))
+
+        def call(name: str, *typed: str) -> dict[str, Any]:
+            return node("auth", options=given, call=name, given=typed)
+
+        assert call("signed")["signed_in"] is False
+        assert call("login", KNOWN) == {"expires_in": 300}
+        code = server.letter(0)["code"]
+        assert call("verify", UNKNOWN, code)["thrown"]["code"] == "invalid_code"
+        signed = call("verify", KNOWN, code)
+        assert signed["signed_in"] is True
+        assert call("signed") == signed
+        assert call("logout")["signed_in"] is False

@@ -18,6 +18,7 @@ from turnwire.admission.sessions import SessionPolicy
 from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
+from turnwire.app.sign_in import sign_in_service
 from turnwire.clock import system_now
 from turnwire.engine.agent import Agent
 from turnwire.engine.supervisor import Supervisor
@@ -37,6 +38,7 @@ from turnwire.server import (
     problems,
     reviews,
     schemas,
+    sign_in,
 )
 from turnwire.server.access import Access
 from turnwire.server.answer import NOBODY_SIGNED_IN
@@ -46,6 +48,7 @@ from turnwire.server.key_watch import KeyWatch
 from turnwire.server.stream import StreamPolicy, Streams
 from turnwire.server.turns import TurnPolicy, Turns
 from turnwire.settings import Settings, wanted_traces
+from turnwire.sign_in.directory import Directory
 from turnwire.storage.base import Store
 from turnwire.storage.memory import MemoryStore
 from turnwire.storage.sql import SqliteStore
@@ -64,18 +67,21 @@ def create(
     settings: Settings,
     *,
     served: Served | None = None,
-    sign_ins: answer.SignIns = NOBODY_SIGNED_IN,
+    sign_ins: answer.SignIns | None = None,
+    directory: Directory | None = None,
 ) -> FastAPI:
     """Return the ASGI application that ``settings`` describe.
 
     ``served`` is what it serves; without it, the settings say so, which takes a second.
-    ``sign_ins`` knows which members are signed in.
+    ``directory`` knows the members, by default as ``portal_url`` says; ``sign_ins`` knows which of
+    them are signed in, by default as they have done here.
 
     Raises:
         SetupError: a graph, policy, model or index is not usable; the text says what to do.
     """
     keys = key_store(settings)
     store = keys if settings.store == "sqlite" else MemoryStore()
+    service = sign_in_service(settings, store, directory, now=system_now)
     reporter = LogReporter(messages=settings.environment == "development")
     counted, traces = Metrics(), _traces()
     parts = served or load_served(settings, counted)
@@ -106,6 +112,9 @@ def create(
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
+            if service is not None:
+                stack.push_async_callback(service.close)
+                await service.open()
             await stack.enter_async_context(watch.watching())
             saver = await _saver(settings, stack)
             for graph, manifest_ in parts.graphs:
@@ -150,7 +159,7 @@ def create(
         callers,
         turns,
         streams,
-        sign_ins=sign_ins,
+        sign_ins=sign_ins or service or NOBODY_SIGNED_IN,
         policy=answer.AnswerPolicy(honours_rerank=settings.environment != "production"),
         now=system_now,
     )
@@ -161,6 +170,7 @@ def create(
     app.include_router(operations.router(store, supervisor))
     app.include_router(conversations.router(callers, turns, streams))
     app.include_router(members.router(callers, store, turn_policy.quotas, now=system_now))
+    app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
     has_page = access_policy(settings).cookies

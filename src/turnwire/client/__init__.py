@@ -6,8 +6,10 @@ event is told twice.
 
 from turnwire.client.asynchronous import AsyncClient as AsyncClient
 from turnwire.client.asynchronous import AsyncTurn as AsyncTurn
+from turnwire.client.connection import CodeAsked as CodeAsked
 from turnwire.client.connection import Options as Options
 from turnwire.client.connection import Session as Session
+from turnwire.client.connection import Signed as Signed
 from turnwire.client.endings import Broken as Broken
 from turnwire.client.endings import Completed as Completed
 from turnwire.client.endings import Ending as Ending

@@ -42,6 +42,21 @@ class Session(BaseModel):
     signed_in: bool = False
 
 
+class CodeAsked(BaseModel):
+    """What the server says to a request for a code, whoever has the number."""
+
+    expires_in: float
+    """How many seconds the code lives, if one was sent."""
+
+
+class Signed(BaseModel):
+    """Whether a session is signed in."""
+
+    signed_in: bool
+    expires_at: str
+    """When that ends by itself: the sign-in, or else the session."""
+
+
 class Cancelled(BaseModel):
     """What the server says to a cancellation."""
 
@@ -145,7 +160,7 @@ def read(kind: type[B], response: httpx.Response) -> B:
     Raises:
         Refused: there is none of that kind.
     """
-    if response.status_code != 200:
+    if not response.is_success:
         raise refused(response)
     try:
         return kind.model_validate_json(response.content)

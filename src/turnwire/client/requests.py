@@ -71,6 +71,26 @@ def new_session() -> Sent:
     return Sent("POST", "/auth/session")
 
 
+def login(mobile: str) -> Sent:
+    """Return the request that has a one-time code sent."""
+    return _post("/auth/login", {"mobile": mobile})
+
+
+def verify(mobile: str, code: str) -> Sent:
+    """Return the request that signs in with the code."""
+    return _post("/auth/verify", {"mobile": mobile, "code": code})
+
+
+def logout() -> Sent:
+    """Return the request that signs out."""
+    return Sent("POST", "/auth/logout")
+
+
+def signed() -> Sent:
+    """Return the request that asks whether the session is signed in."""
+    return Sent("GET", "/auth/session")
+
+
 def _post(path: str, body: Mapping[str, object], headers: Mapping[str, str] | None = None) -> Sent:
     typed = {"content-type": "application/json", **(headers or {})}
     return Sent("POST", path, json.dumps(body).encode(), typed)

@@ -12,9 +12,11 @@ from turnwire.client import requests
 from turnwire.client.base import BaseClient
 from turnwire.client.connection import (
     Cancelled,
+    CodeAsked,
     Opened,
     Options,
     Session,
+    Signed,
     is_stream,
     read,
     refused,
@@ -160,6 +162,33 @@ class Client(BaseClient[Turn]):
         session = read(Session, _send(self._http, requests.new_session(), {}))
         self._connection.session = session.session_id
         return session
+
+    def login(self, mobile: str) -> CodeAsked:
+        """Have a one-time code sent to a member's mobile, given with its country code.
+
+        The answer is the same whether anybody has the number or not. This and what follows needs a
+        session; all raise as :meth:`new_session`.
+        """
+        return read(CodeAsked, self._as_member(requests.login(mobile)))
+
+    def verify(self, mobile: str, code: str) -> Signed:
+        """Sign the session's member in with the code that was sent.
+
+        Raises:
+            Refused: with the code ``invalid_code`` it was not that code; ask for another.
+        """
+        return read(Signed, self._as_member(requests.verify(mobile, code)))
+
+    def logout(self) -> Signed:
+        """Sign the member out; the session stays."""
+        return read(Signed, self._as_member(requests.logout()))
+
+    def signed(self) -> Signed:
+        """Return whether the session's member is signed in, and until when."""
+        return read(Signed, self._as_member(requests.signed()))
+
+    def _as_member(self, sent: Sent) -> httpx.Response:
+        return _send(self._http, sent, self._connection.headers())
 
     def _turn(self, opened: Opened) -> Turn:
         return Turn(self._http, opened)

@@ -32,6 +32,8 @@ MAX_MESSAGE: Final = 100_000
 """Characters in one message; what an agent accepts of it is its policy's to say."""
 MAX_MESSAGES: Final = 200
 MAX_FEEDBACK: Final = 10_000
+MAX_TYPED: Final = 64
+"""Characters of a number or a code."""
 TIMEZONE: Final = r"^[A-Za-z0-9_+\-]{1,32}(/[A-Za-z0-9_+\-]{1,32}){0,2}$"
 """The form of a name in the IANA time zone database."""
 
@@ -128,6 +130,19 @@ class SignedInResume(_Body):
     """The body of ``POST /chat/resume`` after a sign-in: nothing but the conversation."""
 
     conversation_id: Identifier
+
+
+class LoginRequest(_Body):
+    """The body of ``POST /auth/login``."""
+
+    mobile: Annotated[Text, Field(max_length=MAX_TYPED, repr=False)]
+    """With its country code."""
+
+
+class VerifyRequest(LoginRequest):
+    """The body of ``POST /auth/verify``."""
+
+    code: Annotated[Text, Field(max_length=MAX_TYPED, repr=False)]
 
 
 class ReviewAnswer(_Body):

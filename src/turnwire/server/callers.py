@@ -1,6 +1,7 @@
 """Who acts in a conversation: the application itself, or a member whom it vouches for."""
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from fastapi import Request
@@ -72,7 +73,23 @@ class Callers:
         await self._store.add_session(record)
         return session_id, record
 
+    async def session(self, request: Request) -> SessionRecord:
+        """Return the session of the member who acts.
+
+        Raises:
+            SessionRequired: there is none, or it is none of this application's.
+            InvalidApiKey, Forbidden: as :meth:`require`, for the scope ``chat``.
+        """
+        session = await self._session(request, await self._access.require(request, "chat"))
+        if session is None:
+            raise SessionRequired
+        return session
+
     async def _member(self, request: Request, application: Principal) -> Principal | None:
+        session = await self._session(request, application)
+        return None if session is None else recognise(application, session)
+
+    async def _session(self, request: Request, application: Principal) -> SessionRecord | None:
         presented = request.headers.getlist(self._policy.header)
         if not presented:
             return None
@@ -80,16 +97,18 @@ class Callers:
             raise SessionRequired
         now = self._now()
         session = await self._store.session(digest(presented[0]), now=now)
-        member = recognise(application, session)
-        if session is not None:
-            await self._renew(session, now)
-        return member
+        if session is None:
+            raise SessionRequired
+        recognise(application, session)
+        return await self._renewed(session, now)
 
-    async def _renew(self, session: SessionRecord, now: int) -> None:
+    async def _renewed(self, session: SessionRecord, now: int) -> SessionRecord:
         expires = renewal(session, self._policy, now=now)
         if expires is None:
-            return
+            return session
         try:
             await self._store.renew_session(session.session_hash, now=now, expires_ms=expires)
         except StorageUnavailable:  # the session is good all the same; the next request tries again
             _LOG.warning("a session could not be renewed")
+            return session
+        return replace(session, expires_ms=expires)

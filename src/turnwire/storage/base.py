@@ -13,6 +13,7 @@ from turnwire.events import Citation, Envelope, Pause
 from turnwire.ids import BEGINNING, ConversationId, PauseId, RunId, Seq, TurnId
 from turnwire.storage.members import Charge, MemberStore, Used
 from turnwire.storage.receipt import Receipt
+from turnwire.storage.sign_ins import SignInStore
 from turnwire.work import Message
 
 TurnPhase = Literal["running", "paused", "completed", "failed"]
@@ -307,7 +308,7 @@ class KeyStore(Protocol):
         ...
 
 
-class Store(EventLog, TurnStore, KeyStore, MemberStore, Protocol):
+class Store(EventLog, TurnStore, KeyStore, MemberStore, SignInStore, Protocol):
     """Everything, as one backend gives it."""
 
     async def open(self) -> None:

@@ -78,3 +78,10 @@ class MemberStore(Protocol):
     async def used(self, charges: Sequence[Charge]) -> tuple[Used, ...]:
         """Return what was used of each charge's window, in the same order."""
         ...
+
+    async def charge(self, charges: Sequence[Charge]) -> tuple[Charge, ...]:
+        """Count a message for each charge and return nothing, or count none and return the full.
+
+        One atomic step, for what is no turn; what a charge holds is not looked at.
+        """
+        ...

@@ -22,6 +22,8 @@ from turnwire.storage.members import Charge, SessionRecord, Used
 from turnwire.storage.meters import Meters, Sessions
 from turnwire.storage.projection import changes, ends_run, opened, retracted, without_words
 from turnwire.storage.receipt import Receipt, receipt_of
+from turnwire.storage.sign_ins import CodeRecord, CredentialRecord
+from turnwire.storage.sign_ins_memory import SignIns
 from turnwire.storage.tail import Tails
 
 
@@ -42,6 +44,7 @@ class MemoryStore:
         self._receipts: dict[TurnId, Receipt] = {}
         self._meters = Meters()
         self._sessions = Sessions()
+        self._sign_ins = SignIns(self._sessions.lives)
         self._tails = Tails(self._stored)
 
     async def open(self) -> None:
@@ -285,6 +288,7 @@ class MemoryStore:
 
     async def add_session(self, session: SessionRecord) -> None:
         """See :class:`turnwire.storage.members.MemberStore`."""
+        self._sign_ins.drop_expired(now=session.created_ms)
         self._sessions.add(session)
 
     async def session(self, session_hash: str, *, now: int) -> SessionRecord | None:
@@ -298,6 +302,46 @@ class MemoryStore:
     async def used(self, charges: Sequence[Charge]) -> tuple[Used, ...]:
         """See :class:`turnwire.storage.members.MemberStore`."""
         return self._meters.used(charges)
+
+    async def charge(self, charges: Sequence[Charge]) -> tuple[Charge, ...]:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        return self._meters.charge(charges)
+
+    async def put_code(self, code: CodeRecord, *, now: int) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        self._sign_ins.put_code(code, now=now)
+
+    async def take_code(self, member: str, hashes: Collection[str], *, now: int) -> str | None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return self._sign_ins.take_code(member, hashes, now=now)
+
+    async def give_back_code(self, member: str, code_hash: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        self._sign_ins.give_back_code(member, code_hash)
+
+    async def keep_credential(self, record: CredentialRecord, code_hash: str, *, now: int) -> bool:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return self._sign_ins.keep(record, code_hash, now=now)
+
+    async def credential(self, member: str, *, now: int) -> CredentialRecord | None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return self._sign_ins.find(member, now=now)
+
+    async def credentials(self) -> Sequence[CredentialRecord]:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return self._sign_ins.everybodys()
+
+    async def reseal_credential(self, member: str, before: str, after: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        self._sign_ins.reseal(member, before, after)
+
+    async def drop_credential(self, member: str, sealed: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        self._sign_ins.drop(member, sealed)
+
+    async def sign_out(self, member: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        self._sign_ins.sign_out(member)
 
     def _forget_oldest(self, ended: TurnId) -> None:
         turn = self._turns.get(ended)

@@ -68,7 +68,7 @@ def take(db: Connection, turn_id: TurnId, charges: Sequence[Charge]) -> None:
     for each, so_far in zip(charges, used(db, charges), strict=True):
         if not so_far.leaves_room(each):
             raise Conflict
-        _add(db, each.subject, each.window_ms, each.start_ms, messages=1, tokens=each.held)
+        _count(db, each, so_far, tokens=each.held)
         meter = {
             "turn_id": turn_id,
             "subject": each.subject,
@@ -78,9 +78,15 @@ def take(db: Connection, turn_id: TurnId, charges: Sequence[Charge]) -> None:
             "charged": 0,
         }
         _METER.run(db, meter)
-        if so_far == Used():  # a new window: everybody's older ones are of no use any more
-            of_length = USAGE.c.window_ms == each.window_ms
-            db.execute(delete(USAGE).where(of_length, USAGE.c.start_ms < each.start_ms))
+
+
+def charge(db: Connection, charges: Sequence[Charge]) -> tuple[Charge, ...]:
+    """Count a message for each charge and return nothing, or count none and return the full."""
+    before = list(zip(charges, used(db, charges), strict=True))
+    full = tuple(each for each, so_far in before if not so_far.leaves_room(each))
+    for each, so_far in () if full else before:
+        _count(db, each, so_far, tokens=0)
+    return full
 
 
 def go_on(db: Connection, turn_id: TurnId, *, now: int) -> None:
@@ -102,6 +108,13 @@ def settle(db: Connection, turn_id: TurnId, tokens: int, *, is_over: bool) -> No
         db.execute(delete(METERS).where(mine))
     else:
         db.execute(update(METERS).where(mine).values(held=0, charged=tokens))
+
+
+def _count(db: Connection, charge: Charge, so_far: Used, *, tokens: int) -> None:
+    _add(db, charge.subject, charge.window_ms, charge.start_ms, messages=1, tokens=tokens)
+    if so_far == Used():  # a new window: everybody's older ones are of no use any more
+        of_length = USAGE.c.window_ms == charge.window_ms
+        db.execute(delete(USAGE).where(of_length, USAGE.c.start_ms < charge.start_ms))
 
 
 def _add(

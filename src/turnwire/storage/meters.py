@@ -38,13 +38,19 @@ class Meters:
         """Charge a message and hold the tokens; there is room."""
         for each in charges:
             window = _window(each)
-            if window not in self._used:
-                self._forget_before(each)
-            self._add(window, messages=1, tokens=each.held)
+            self._count(each, tokens=each.held)
             known = self._of_turns.setdefault(turn_id, {}).get(each.subject)
             earlier = known or _Meter(window, 0)
             earlier.window, earlier.held = window, earlier.held + each.held
             self._of_turns[turn_id][each.subject] = earlier
+
+    def charge(self, charges: Sequence[Charge]) -> tuple[Charge, ...]:
+        """Count a message for each charge and return nothing, or count none and return the full."""
+        used = zip(charges, self.used(charges), strict=True)
+        full = tuple(each for each, so_far in used if not so_far.leaves_room(each))
+        for each in () if full else charges:
+            self._count(each, tokens=0)
+        return full
 
     def go_on(self, turn_id: TurnId, *, now: int) -> None:
         """Charge what the turn takes from ``now`` (ms) on to the window of that time."""
@@ -60,6 +66,12 @@ class Meters:
             meter.held, meter.charged = 0, used
         if is_over:
             self._of_turns.pop(turn_id, None)
+
+    def _count(self, charge: Charge, *, tokens: int) -> None:
+        window = _window(charge)
+        if window not in self._used:
+            self._forget_before(charge)
+        self._add(window, messages=1, tokens=tokens)
 
     def _add(self, window: _Window, *, messages: int, tokens: int) -> None:
         before = self._used.get(window, Used())
@@ -88,6 +100,10 @@ class Sessions:
         """Return the session if it has not expired at ``now``."""
         found = self._by_hash.get(session_hash)
         return found if found is not None and found.expires_ms > now else None
+
+    def lives(self, session_hash: str, now: int) -> bool:
+        """Whether the session has not expired at ``now``."""
+        return self.find(session_hash, now=now) is not None
 
     def renew(self, session_hash: str, *, now: int, expires_ms: int) -> None:
         """Move the expiry of a session that has not expired at ``now``."""

@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from turnwire.storage import sign_ins_sql
 from turnwire.storage.members import SessionRecord
 from turnwire.storage.prepared import Prepared
 from turnwire.storage.tables import SESSIONS
@@ -18,7 +19,8 @@ _FIND: Final = Prepared(
 
 
 def add(db: Connection, session: SessionRecord) -> None:
-    """Store a session, and drop those that had expired when it was made."""
+    """Store a session, and drop those that had expired when it was made, credentials included."""
+    sign_ins_sql.drop_expired(db, now=session.created_ms)
     db.execute(delete(SESSIONS).where(SESSIONS.c.expires_ms <= session.created_ms))
     db.execute(insert(SESSIONS).values(**asdict(session)))
 

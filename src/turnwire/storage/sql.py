@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
-from turnwire.storage import metering, sessions, statements
+from turnwire.storage import metering, sessions, sign_ins_sql, statements
 from turnwire.storage.base import (
     Answer,
     ConversationFacts,
@@ -30,6 +30,7 @@ from turnwire.storage.members import Charge, SessionRecord, Used
 from turnwire.storage.packed_log import PackedLog
 from turnwire.storage.receipt import Receipt
 from turnwire.storage.rows import key_record, key_values
+from turnwire.storage.sign_ins import CodeRecord, CredentialRecord
 from turnwire.storage.sqlite_file import engine_for, prepare
 from turnwire.storage.tables import KEYS, META, SECRETS
 from turnwire.storage.tail import Tails
@@ -269,6 +270,48 @@ class SqliteStore:
     async def used(self, charges: Sequence[Charge]) -> tuple[Used, ...]:
         """See :class:`turnwire.storage.members.MemberStore`."""
         return await self._query(lambda db: metering.used(db, charges))
+
+    async def charge(self, charges: Sequence[Charge]) -> tuple[Charge, ...]:
+        """See :class:`turnwire.storage.members.MemberStore`."""
+        return await self._writer.run(lambda db: metering.charge(db, charges))
+
+    async def put_code(self, code: CodeRecord, *, now: int) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        await self._writer.run(lambda db: sign_ins_sql.put_code(db, code, now=now))
+
+    async def take_code(self, member: str, hashes: Collection[str], *, now: int) -> str | None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return await self._writer.run(
+            lambda db: sign_ins_sql.take_code(db, member, hashes, now=now)
+        )
+
+    async def give_back_code(self, member: str, code_hash: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        await self._writer.run(lambda db: sign_ins_sql.give_back_code(db, member, code_hash))
+
+    async def keep_credential(self, record: CredentialRecord, code_hash: str, *, now: int) -> bool:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return await self._writer.run(lambda db: sign_ins_sql.keep(db, record, code_hash, now=now))
+
+    async def credential(self, member: str, *, now: int) -> CredentialRecord | None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return await self._query(lambda db: sign_ins_sql.find(db, member, now=now))
+
+    async def credentials(self) -> Sequence[CredentialRecord]:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        return await self._query(sign_ins_sql.everybodys)
+
+    async def reseal_credential(self, member: str, before: str, after: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        await self._writer.run(lambda db: sign_ins_sql.reseal(db, member, before, after))
+
+    async def drop_credential(self, member: str, sealed: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        await self._writer.run(lambda db: sign_ins_sql.drop(db, member, sealed))
+
+    async def sign_out(self, member: str) -> None:
+        """See :class:`turnwire.storage.sign_ins.SignInStore`."""
+        await self._writer.run(lambda db: sign_ins_sql.sign_out(db, member))
 
     def _empty_wal(self) -> None:
         """Leave no copy of what was erased in the write-ahead log."""

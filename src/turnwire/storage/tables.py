@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Index,
     Integer,
@@ -141,6 +142,27 @@ SESSIONS: Final = Table(
     Column("seen_ms", BigInteger, nullable=False),
     Column("expires_ms", BigInteger, nullable=False),
     Index("sessions_by_expiry", "expires_ms"),
+)
+
+CODES: Final = Table(
+    "sign_in_codes",
+    METADATA,
+    Column("member", String, primary_key=True),
+    Column("session_hash", String, nullable=False, index=True),
+    Column("code_hash", String, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False, index=True),
+    Column("tries", Integer, nullable=False),
+    Column("is_taken", Boolean, nullable=False),
+)
+"""The code that each member asked for last; ``is_taken`` while its credential is fetched."""
+
+CREDENTIALS: Final = Table(
+    "credentials",
+    METADATA,
+    Column("member", String, primary_key=True),
+    Column("session_hash", String, nullable=False, index=True),
+    Column("sealed", Text, nullable=False),
+    Column("expires_ms", BigInteger, index=True),
 )
 
 USAGE: Final = Table(

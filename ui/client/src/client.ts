@@ -21,6 +21,12 @@ export interface Session {
   signed_in: boolean;
 }
 
+export interface Signed {
+  signed_in: boolean;
+  /** When that ends by itself: the sign-in, or else the session. */
+  expires_at: string;
+}
+
 /** Asks one turnwire server. */
 export class Turnwire {
   readonly #connection: Connection;
@@ -55,6 +61,35 @@ export class Turnwire {
   async openSession(): Promise<Session> {
     const call: Call = { method: "POST", path: "/auth/session" };
     return (await this.#connection.json(call)) as unknown as Session;
+  }
+
+  /**
+   * Have a one-time code sent to a member's mobile, given with its country code. The answer is the
+   * same whether anybody has the number or not. This and what follows needs a session.
+   */
+  async login(mobile: string): Promise<{ expires_in: number }> {
+    return this.#auth<{ expires_in: number }>("POST", "login", { mobile });
+  }
+
+  /** Sign in with the code that was sent; throws `Refused` with `invalid_code` if it is not that. */
+  async verify(mobile: string, code: string): Promise<Signed> {
+    return this.#auth<Signed>("POST", "verify", { mobile, code });
+  }
+
+  /** Sign out; the session stays. */
+  async logout(): Promise<Signed> {
+    return this.#auth<Signed>("POST", "logout");
+  }
+
+  /** Whether the session is signed in, and until when. */
+  async signed(): Promise<Signed> {
+    return this.#auth<Signed>("GET", "session");
+  }
+
+  async #auth<T>(method: "GET" | "POST", name: string, body?: object): Promise<T> {
+    const path = `/auth/${name}`;
+    const call: Call = { method, path, ...(body && { body: JSON.stringify(body) }) };
+    return (await this.#connection.json(call)) as unknown as T;
   }
 
   #turn(made: Pick<Made, "question" | "known">, signal: AbortSignal | undefined): Turn {

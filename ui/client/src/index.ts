@@ -1,6 +1,6 @@
 /** Asks a turnwire server and follows its answers, in browsers and in Node. */
 export { Turnwire } from "./client.js";
-export type { Ask, Session } from "./client.js";
+export type { Ask, Session, Signed } from "./client.js";
 export type { Options } from "./connection.js";
 export { Disconnected, Refused, TurnwireError } from "./errors.js";
 export type * from "./events.js";
