@@ -1,4 +1,4 @@
-"""``turnwire demo-portal``, and the one that ``turnwire serve`` starts beside itself."""
+"""``turnwire demo-portal``, and where a demo portal is started beside a server."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from tests.server.running import ROOT, Process, environment, eventually
+from tests.server.running import ROOT, environment, eventually
 from turnwire.app import portal_beside
 from turnwire.cli.main import app
 from turnwire.errors import SetupError
@@ -127,16 +127,3 @@ def test_a_portal_of_the_operators_own_is_taken_and_none_is_started(environment:
 def test_a_portal_url_that_is_none_is_named(url: str):
     with pytest.raises(SetupError, match="portal_url"):
         read(portal_url=url)
-
-
-def test_the_portal_beside_a_server_ends_with_it(tmp_path: Path):
-    with Process(tmp_path / "data", agent=None) as server:
-        found = re.search(r"the members' portal is (http://\S+)", server.log)
-        assert found is not None, server.log
-        assert known(found[1], "demo-service-key").json() == {"known": True}
-        assert (tmp_path / "data" / "portal.db").exists()
-        assert "demo-service-key" not in server.log
-        server.terminate()
-        server.process.wait(20)
-        assert not is_up(found[1])
-        assert "Traceback" not in server.log

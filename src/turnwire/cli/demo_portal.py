@@ -28,7 +28,7 @@ def demo_portal(
         typer.Option(help="The key of service calls. [default: the setting portal_service_key]"),
     ] = None,
 ) -> None:
-    """Be a members' portal: plans, benefits, claims, call-backs, and switches that make it fail.
+    """Be a members' portal: plans, benefits, claims, call-backs, and switches for its failures.
 
     Example: turnwire demo-portal --port 9100 --data-dir ./demo
     """
