@@ -22,7 +22,6 @@ from pydantic_settings import (
 from turnwire.admission.api_keys import MAX_PER_MINUTE
 from turnwire.errors import SetupError
 from turnwire.models.roles import ANSWER, Chain, Link, Role, link_of
-from turnwire.portal.address import DEMO_SERVICE_KEY
 
 _ORIGIN: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.ASCII
@@ -55,11 +54,6 @@ class Settings(BaseSettings):
     """``package.module:graph``: serve this graph instead of the shipped agents."""
     policy: str | None = None
     """The guardrail policy: ``health``, ``insurance``, ``docs`` or a file; none: what fits."""
-
-    portal_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
-    """The members' portal; none: in development, a demo portal is started beside the server."""
-    portal_service_key: str = Field(default=DEMO_SERVICE_KEY, min_length=1, repr=False)
-    """The key by which the portal knows the server; the default is the demo portal's."""
 
     reranker: str | None = None
     """``package.module:factory``: a function that returns ``(query, texts) -> scores``."""
@@ -109,9 +103,10 @@ class Settings(BaseSettings):
     """Tokens that a turn counts for until it has ended; ``turn_tokens``, where set, is taken."""
 
     portal_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
-    """Where the service is that knows the members; without it, nobody can sign in."""
+    """The members' portal, which knows them; none: in development, a demo portal is started beside
+    the server, and elsewhere nobody can sign in."""
     portal_service_key: str | None = Field(default=None, repr=False)
-    """The key for that service's own calls."""
+    """The key by which the portal knows the server; the demo portal has one of its own."""
     credential_keys: tuple[str, ...] = Field(default=(), repr=False)
     """Keys that seal members' credentials: the first seals, all of them open. Without any, a key is
     made in the data directory, but not in production."""

@@ -3,7 +3,8 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from turnwire.portal.address import PortalAddress
+from turnwire.errors import SetupError
+from turnwire.portal.address import DEMO_SERVICE_KEY, PortalAddress
 from turnwire.portal.serving import serving
 from turnwire.settings import Settings
 
@@ -16,13 +17,15 @@ def portal_beside(settings: Settings) -> Generator[PortalAddress | None]:
     served.
 
     Raises:
-        SetupError: the demo portal can't be started; the text says what to do.
+        SetupError: the portal's key is missing, or the demo portal can't be started.
     """
     key = settings.portal_service_key
     if settings.portal_url is not None:
+        if key is None:
+            raise SetupError("portal_url needs the service's key: set portal_service_key")
         yield PortalAddress(settings.portal_url.rstrip("/"), key)
     elif settings.environment == "development" and settings.agent is None and settings.docs is None:
-        with serving(settings.data_dir, service_key=key) as address:
+        with serving(settings.data_dir, service_key=key or DEMO_SERVICE_KEY) as address:
             yield address
     else:
         yield None

@@ -71,6 +71,9 @@ def serve(  # noqa: PLR0913 - one an option
     code = new_link(settings) if access_policy(settings).cookies else None
     with _listen(settings) as listening, ExitStack() as beside, ExitStack() as told:
         portal = beside.enter_context(portal_beside(settings))
+        if portal is not None:  # the demo portal's address is known only now
+            found = {"portal_url": portal.url, "portal_service_key": portal.service_key}
+            settings = settings.model_copy(update=found)
         taken = int(listening.getsockname()[1])
         address = http_url(settings.host, taken)
         here = Serving(http_url(reachable(settings.host), taken), no_page(settings))
