@@ -304,6 +304,70 @@ def test_a_resume_takes_the_conversation_and_nothing_else(members: Members):
     assert _code(refused) == (422, "validation_error")
 
 
+# A graph's own questions
+
+
+def _question(frames: Sequence[Frame]) -> dict[str, Any]:
+    (asked_for,) = frames[-1].data["pauses"]
+    return asked_for
+
+
+@pytest.mark.parametrize("kind", ["input", "approval"])
+def test_a_graphs_own_question_is_answered_and_the_message_goes_on(members: Members, kind: str):
+    api = members.api()
+    paused = asked(api, kind)
+    assert paused[-1].data["finish_reason"] == f"awaiting_{kind}"
+    question, conversation_id = _question(paused), paused[0].data["conversation_id"]
+    body = {"conversation_id": conversation_id, "answers": {question["pause_id"]: {"is": "ten"}}}
+    resumed = api.post("/chat/resume", **body)
+
+    check_order(resumed)
+    assert resumed[0].data["message_id"] == paused[0].data["message_id"]
+    assert Screen().take([*paused, *resumed]).text == "Thank you."
+    assert "{'is': 'ten'}" in member_graph.ledger[-1]
+    assert _code(api.http.post("/chat/resume", json=body)) == (409, "already_decided")
+
+
+def test_a_question_is_its_members_to_answer_and_in_its_own_shape(members: Members):
+    api = members.api()
+    paused = asked(api, "input")
+    conversation_id, pause_id = paused[0].data["conversation_id"], _question(paused)["pause_id"]
+    body = {"conversation_id": conversation_id, "answers": {pause_id: 1}}
+
+    assert _code(members.keyed("chat").http.post("/chat/resume", json=body)) == (
+        401,
+        "session_required",
+    )
+    refused = [
+        members.api().http.post("/chat/resume", json=body),
+        api.http.post("/chat/resume", json={**body, "conversation_id": "conv_0"}),
+        api.http.post("/chat/resume", json={**body, "answers": {"pau_0": 1}}),
+    ]
+    assert {_code(each) for each in refused} == {(403, "resume_unavailable")}
+    assert len({each.json()["error"]["message"] for each in refused}) == 1
+    for wrong in ({}, {pause_id: 2**64}, {"": 1}, [1], None):
+        answer = api.http.post("/chat/resume", json={**body, "answers": wrong})
+        assert answer.status_code in (403, 422), wrong
+    assert _question(told_again(api, paused))["pause_id"] == pause_id
+    assert api.post("/chat/resume", **body)[-1].data["finish_reason"] == "stop"
+
+
+def test_an_answer_of_another_shape_is_refused_and_the_question_waits(tmp_path: Path):
+    with InThread(tmp_path / "data") as server:
+        api = server.api().be_member()
+        paused = asked(api, "ask")
+        question = _question(paused)
+        assert question["response_schema"]["required"] == ["amount"]
+        body = {"conversation_id": paused[0].data["conversation_id"]}
+        wrong = api.http.post(
+            "/chat/resume", json={**body, "answers": {question["pause_id"]: {"amount": 0}}}
+        )
+        assert _code(wrong) == (422, "validation_error")
+        answers = {question["pause_id"]: {"amount": 7}}
+        resumed = api.post("/chat/resume", **body, answers=answers)
+        assert Screen().take([*paused, *resumed]).text == "You gave 7."
+
+
 def test_nobody_is_signed_in_where_there_is_no_sign_in(tmp_path: Path):
     with InThread(tmp_path / "data", "tests.server.member_graph:member") as server:
         api = server.api().be_member()

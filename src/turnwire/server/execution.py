@@ -13,6 +13,7 @@ from turnwire.server.answer import Answers
 from turnwire.server.bodies import (
     ChatRequest,
     InputAnswer,
+    MemberAnswer,
     ReviewAnswer,
     SignedInResume,
     idempotency_key,
@@ -70,10 +71,10 @@ def mount(
 
     async def resume(request: Request) -> Response:
         """Go on with a paused turn: a reviewer's decision, answers to a graph's questions, or,
-        on the answer wire, the caller's sign-in."""
+        on the answer wire, the caller's sign-in or answers."""
         data, _ = await read_json(request)
-        if _is_members(data):
-            return await answers.resume(request, data)
+        if isinstance(data, Mapping) and "conversation_id" in data:  # a member's form
+            return await answers.resume(request, cast("Mapping[str, object]", data))
         caller = await callers.identify(request)  # nobody learns of a body's form without a key
         if _is_review(data):
             caller.require("review")
@@ -97,14 +98,10 @@ def mount(
 
     begins = takes(ChatRequest, parameters=[TOKENS, REPEATABLE])
     begins |= answers_with(ChatResponse, (*TURN, *FAILED))
-    goes_on = takes(ReviewAnswer, InputAnswer, SignedInResume, parameters=[TOKENS])
+    goes_on = takes(ReviewAnswer, InputAnswer, SignedInResume, MemberAnswer, parameters=[TOKENS])
     goes_on |= answers_with(ChatResponse, (*GOES_ON, *FAILED))
     add_direct(app, "/chat", chat, begins | about)
     add_direct(app, "/chat/resume", resume, goes_on | about)
-
-
-def _is_members(data: object) -> bool:
-    return isinstance(data, Mapping) and "conversation_id" in data
 
 
 def _is_review(data: object) -> bool:
