@@ -1,7 +1,7 @@
 """``POST /chat`` and ``POST /chat/resume``: the execution wire, as JSON or as a stream."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -73,8 +73,8 @@ def mount(
         """Go on with a paused turn: a reviewer's decision, answers to a graph's questions, or,
         on the answer wire, the caller's sign-in or answers."""
         data, _ = await read_json(request)
-        if isinstance(data, Mapping) and "conversation_id" in data:  # a member's form
-            return await answers.resume(request, cast("Mapping[str, object]", data))
+        if _is_members(data):
+            return await answers.resume(request, data)
         caller = await callers.identify(request)  # nobody learns of a body's form without a key
         if _is_review(data):
             caller.require("review")
@@ -102,6 +102,10 @@ def mount(
     goes_on |= answers_with(ChatResponse, (*GOES_ON, *FAILED))
     add_direct(app, "/chat", chat, begins | about)
     add_direct(app, "/chat/resume", resume, goes_on | about)
+
+
+def _is_members(data: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(data, Mapping) and "conversation_id" in data
 
 
 def _is_review(data: object) -> bool:
