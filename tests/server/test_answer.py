@@ -567,6 +567,50 @@ def test_a_node_that_raises_ends_the_stream_with_a_safe_text(members: Members):
     assert "CANARY" not in str(frames)
 
 
+HOW_IT_STANDS = ("plain", "raise", "slow", "confirm", "sign-in", "input")
+"""A question for each way a message may stand: whole, failed, cancelled, and three pauses."""
+
+
+def _stood(api: Api, question: str) -> list[Frame]:
+    with api.ask(question) as reader:
+        opened = reader.next()
+        if question == "slow":
+            reader.until("token.delta")
+            api.http.post(f"/conversations/{opened.data['conversation_id']}/cancel")
+        reader.rest()
+    return told_again(api, [opened])
+
+
+def test_a_message_is_told_to_its_end_at_once_from_anywhere_also_after_a_restart(tmp_path: Path):
+    with Members(tmp_path / "data") as server:
+        first = server.api()
+        key, header = server.key("chat", "review"), first.http.headers["X-Turnwire-Session"]
+        told = {question: _stood(first, question) for question in HOW_IT_STANDS}
+        _told_from_anywhere(first, told)
+    with Members(tmp_path / "data") as server:
+        later = Api(server.url, key)
+        later.http.headers["X-Turnwire-Session"] = header
+        _told_from_anywhere(later, told)
+        later.http.close()
+
+
+def _told_from_anywhere(api: Api, told: dict[str, list[Frame]]) -> None:
+    for frames in told.values():
+        for after in (None, frames[0].id, frames[-1].id):
+            begun = time.monotonic()
+            again = told_again(api, frames, after=after)
+            assert time.monotonic() - begun < 1.0
+            assert again[-1] == frames[-1]
+            if after is None:
+                assert again == frames
+        opened = frames[0].data
+        url = f"/conversations/{opened['conversation_id']}/turns/{opened['message_id']}/events"
+        other = "trn_0123456789abcdef01234567.1"
+        for bad in ("-1", "0", "abc", other, f"{opened['message_id']}.{frames[-1].seq + 1}"):
+            refused = api.http.get(f"{url}?wire=answer", headers={"Last-Event-ID": bad})
+            assert _code(refused) == (422, "validation_error"), bad
+
+
 def test_whose_turn_it_is_not_may_not_follow_it(members: Members):
     api = members.api()
     frames = asked(api, "plain")

@@ -103,7 +103,11 @@ def test_any_bytes_beside_a_good_key_are_never_500(shared: InThread):
 
 @pytest.mark.parametrize(
     "heads",
-    [[b"Authorization: Bearer " + MEGABYTE], [b"X: y"] * 4, [b"X-%d: y" % n for n in range(20_000)]],
+    [
+        [b"Authorization: Bearer " + MEGABYTE],
+        [b"X: y"] * 4,
+        [b"X-%d: y" % n for n in range(20_000)],
+    ],
     ids=["one of a megabyte", "a few", "twenty thousand"],
 )
 def test_a_head_within_its_limit_is_refused_for_its_key(process: Process, heads: list[bytes]):

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from tests.storage.stores import KINDS, Kind, opened
-from turnwire.storage import conformance_members
+from turnwire.storage import conformance_lists, conformance_members
 from turnwire.storage.conformance import CHECKS, Check
 
-ALL: tuple[Check, ...] = (*CHECKS, *conformance_members.CHECKS)
+ALL: tuple[Check, ...] = (*CHECKS, *conformance_lists.CHECKS, *conformance_members.CHECKS)
 
 
 @pytest.mark.anyio
