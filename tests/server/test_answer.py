@@ -304,6 +304,37 @@ def test_a_resume_takes_the_conversation_and_nothing_else(members: Members):
     assert _code(refused) == (422, "validation_error")
 
 
+def test_going_on_after_a_sign_in_counts_as_a_message_and_a_refused_one_leaves_the_turn_waiting(
+    tmp_path: Path,
+):
+    with Members(tmp_path / "data", member_messages=2) as server:
+        api = server.api()
+        server.sign_ins.everybody = True
+        body = {"conversation_id": asked(api, "sign-in")[0].data["conversation_id"]}
+        other = {"conversation_id": asked(api, "sign-in")[0].data["conversation_id"]}
+        for each in (body, other):
+            refused = api.http.post("/chat/resume", json=each)
+            assert _code(refused) == (429, "quota_exceeded")
+            assert int(refused.headers["retry-after"]) > 0
+            (turn,) = api.http.get(f"/conversations/{each['conversation_id']}").json()["turns"]
+            assert turn["status"] == "paused"
+
+
+def test_a_message_instead_of_a_sign_in_keeps_the_text_that_was_shown(members: Members):
+    api = members.api()
+    conversation_id = asked(api, "sign-in")[0].data["conversation_id"]
+    asked(api, "plain", conversation_id=conversation_id)
+    first, second = api.http.get(f"/conversations/{conversation_id}").json()["turns"]
+    assert (first["content"], first["partial"]) == ("In general, two days. ", True)
+    assert second["finish_reason"] == "stop"
+    members.sign_ins.everybody = True
+    try:
+        late = api.http.post("/chat/resume", json={"conversation_id": conversation_id})
+    finally:
+        members.sign_ins.everybody = False
+    assert _code(late) == (403, "resume_unavailable")
+
+
 # A graph's own questions
 
 

@@ -26,7 +26,7 @@ _LOG = logging.getLogger("turnwire.server")
 CLIENT_HAS_LEFT: Final = 499
 """The status of an answer that nobody reads (nginx's number, in no standard)."""
 
-_WORTH_A_LINE: Final = (401, 403, 429)
+_WORTH_A_LINE: Final = (401, 403, 404, 429)
 """Refusals that may be somebody trying doors; the line says where they came from."""
 
 _CODES: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import socket
 from asyncio import TimerHandle
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -17,10 +19,15 @@ MAX_HEAD: Final = 2 * 1_048_576
 """Bytes of a request's line and headers. A header of a megabyte is still refused for what it is."""
 MAX_HEAD_SECONDS: Final = 30.0
 """How long a head may take to come, from its first byte or the connection's beginning."""
+UNHEARD_SECONDS: Final = 60.0
+"""A client that acknowledges nothing for so long, although something is sent, has left."""
+
+# RFC 5482. The system's own patience is a quarter of an hour; not every system has the option.
+_USER_TIMEOUT: Final = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Refuses heads that are too large or too slow, and closes their connections.
+    """Refuses heads that are too large or too slow, and leaves clients that are not there.
 
     The parser keeps a header in memory until it ends, whatever its length: uvicorn bounds neither
     the bytes nor the time. Bodies are bounded where they are read, see :mod:`.bodies`.
@@ -41,6 +48,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """See :class:`asyncio.Protocol`."""
         super().connection_made(transport)
+        raw = transport.get_extra_info("socket")
+        if raw is not None and _USER_TIMEOUT is not None:
+            with suppress(OSError):  # no TCP
+                raw.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, round(UNHEARD_SECONDS * 1000))
         self._head_due = self.loop.call_later(MAX_HEAD_SECONDS, self._too_slow)
 
     def connection_lost(self, exc: Exception | None) -> None:
