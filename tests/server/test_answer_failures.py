@@ -7,6 +7,7 @@ import pytest
 
 from tests.server import graphs
 from tests.server.answering import told_again
+from tests.server.reading import Frame
 from tests.server.running import InThread
 from tests.wires.order import check_order
 from turnwire.graph.saver import SqliteSaver
@@ -18,7 +19,7 @@ INSIDE = ("CANARY", "/srv/secret", "sk-canary", "Traceback", "site-packages", "g
 def test_a_failure_is_one_safe_error_and_the_stream_closes(shared: InThread, question: str):
     api = shared.api("chat").be_member()
     with api.ask(f"{question} {graphs.CANARY}") as reader:
-        frames = []
+        frames: list[Frame] = []
         ended = 0.0
         while not frames or frames[-1].event != "error":
             frames.append(reader.next())

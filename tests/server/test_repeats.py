@@ -99,7 +99,7 @@ def test_on_the_answer_wire_five_at_once_are_one_message_also_where_the_first_wa
     with api.ask("slow 8 0.05", headers={"Idempotency-Key": "five"}) as lost:
         lost.until("token.delta")
     with ThreadPoolExecutor(5) as pool:
-        told = list(pool.map(lambda _: _message(api, "slow 8 0.05", "five"), range(5)))
+        told = list(pool.map(_message, [api] * 5, ["slow 8 0.05"] * 5, ["five"] * 5))
     assert [each for each in told if each != told[0]] == []
     assert told[0][-1].data["finish_reason"] == "stop"
     (thread,) = api.http.get("/conversations").json()["conversations"]
