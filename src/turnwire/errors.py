@@ -14,6 +14,7 @@ TurnwireError
         AlreadyDecided              409  already_decided
         RequestTimeout              408  request_timeout
         RequestTooLarge             413  request_too_large
+        HeadTooLarge                431  request_too_large
         RequestInvalid              422  validation_error
         RateLimited                 429  rate_limited
         QuotaExceeded               429  quota_exceeded
@@ -134,7 +135,7 @@ class AlreadyDecided(AdmissionRefused):
 
 
 class RequestTimeout(AdmissionRefused):
-    """The body took too long to come."""
+    """The head or the body took too long to come."""
 
     code, status, retryable = "request_timeout", 408, True
 
@@ -143,6 +144,12 @@ class RequestTooLarge(AdmissionRefused):
     """The body or the message is over its limit."""
 
     code, status = "request_too_large", 413
+
+
+class HeadTooLarge(AdmissionRefused):
+    """The request's line and headers are over their limit."""
+
+    code, status = "request_too_large", 431
 
 
 class RequestInvalid(AdmissionRefused):

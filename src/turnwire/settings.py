@@ -87,6 +87,8 @@ class Settings(BaseSettings):
     """The header in which an application presents its member's session."""
     session_seconds: float = Field(default=30 * 24 * 3600, ge=1)
     """How long a member's session lives after it was last used."""
+    anonymous_seconds: float = Field(default=24 * 3600, ge=1)
+    """How long a conversation of somebody without a session is kept after its last message."""
     member_messages: int | None = Field(default=None, gt=0)
     """Messages of one member in a window; none: no limit."""
     member_tokens: int | None = Field(default=None, gt=0)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.server.answering import Members
+from tests.server.running import InThread, Server
 from turnwire.cli.answer_transcript import AnswerTranscript
 from turnwire.cli.main import app, main
 from turnwire.client import Event, TokenDelta
@@ -22,7 +23,7 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Members]:
         yield server
 
 
-def run(server: Members, *args: str, typed: str | None = None) -> Result:
+def run(server: Server, *args: str, typed: str | None = None) -> Result:
     about = ["chat", "--wire", "answer", "--url", server.url, "--key", server.key("chat")]
     return CliRunner().invoke(app, [*about, *args], input=typed)
 
@@ -65,6 +66,23 @@ def test_a_sign_in_is_asked_for_until_it_is_done(members: Members) -> None:
     finally:
         members.sign_ins.everybody = False
     assert result.stdout.startswith("In general, two days. \nYou have ten days. [2]\n[2] ")
+
+
+def test_a_question_of_the_graphs_is_asked_until_its_answer_fits(tmp_path: Path) -> None:
+    with InThread(tmp_path) as server:
+        result = run(server, "ask", typed='much\n{"amount": 7}\n')
+    assert (result.exit_code, result.stdout) == (0, "You gave 7.\n")
+    assert '"question": "How much?"' in result.stderr
+    assert "An answer has to pass:" in result.stderr
+    assert "This does not fit:" in result.stderr
+
+
+def test_without_an_answer_a_question_waits_and_json_tells_it(members: Members) -> None:
+    result = run(members, "input", typed="\n")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "The turn keeps waiting." in result.stderr
+    told = json.loads(run(members, "--json", "input").stdout)
+    assert [each["kind"] for each in told["questions"]] == ["input"]
 
 
 def test_what_only_others_can_answer_waits(members: Members) -> None:

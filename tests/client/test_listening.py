@@ -343,6 +343,16 @@ def test_an_answer_that_was_not_taken_is_refused_and_the_turn_still_waits():
     assert isinstance(core.ending, Paused)
 
 
+def test_answers_that_came_twice_are_followed_though_the_second_is_told_of_a_conflict():
+    core = paused()
+    cut(core)
+    core.request()
+    core.refuse(no(409, "already_decided"))
+    assert core.request().method == "GET"
+    hear(core, token(6, "Done."), completed(7))
+    assert core.ending == Completed("stop")
+
+
 def test_an_answer_that_is_refused_leaves_the_turn_waiting():
     core = paused()
     core.request()

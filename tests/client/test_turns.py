@@ -10,7 +10,7 @@ from tests.client.cutting import CuttingProxy
 from tests.client.driving import Driver
 from tests.server import member_graph
 from tests.server.answering import Members
-from tests.server.running import Api, Process
+from tests.server.running import Api, InThread, Process
 from turnwire.client import (
     ActionCompletedFrame,
     AnswerReplaced,
@@ -178,6 +178,54 @@ def test_after_a_sign_in_the_turn_goes_on(members: Members, driver: Driver):
         "In general, two days. You have ten days. [2]",
         Completed("stop"),
     )
+
+
+@pytest.mark.parametrize("kind", ["input", "approval"])
+def test_a_graphs_own_question_is_answered_and_the_turn_goes_on(
+    members: Members, driver: Driver, kind: str
+):
+    turn = member(driver, members).ask(kind)
+    driver.hear(turn)
+    assert isinstance(turn.ending, Paused)
+    assert (turn.ending.kind, len(turn.ending.questions)) == (kind, 1)
+    (question,) = turn.ending.questions
+    for wrong in ({}, {"pau_other": 1}, {question.pause_id: 1, "pau_other": 1}):
+        with pytest.raises(WrongUsage, match=question.pause_id):
+            turn.answer(wrong)
+
+    heard = driver.hear(turn.answer({question.pause_id: {"amount": [7, None]}}))
+    assert (turn.ending, turn.text) == (Completed("stop"), "Thank you.")
+    assert MessageStarted not in {type(each) for each in heard}
+    assert "{'amount': [7, None]}" in member_graph.ledger[-1]
+    with pytest.raises(WrongUsage, match="nothing"):
+        turn.answer({question.pause_id: 1})
+
+
+def test_an_answer_that_does_not_fit_is_refused_and_the_question_waits(
+    tmp_path: Path, driver: Driver
+):
+    with InThread(tmp_path) as server:
+        minted = server.api("chat").be_member().http.headers["X-Turnwire-Session"]
+        turn = driver.client(server.url, api_key=server.key("chat"), session=minted).ask("ask")
+        driver.hear(turn)
+        assert isinstance(turn.ending, Paused)
+        pause_id = turn.ending.questions[0].pause_id
+        with pytest.raises(Refused) as refused:
+            driver.hear(turn.answer({pause_id: "much"}))
+        assert (refused.value.code, len(refused.value.details)) == ("validation_error", 1)
+        driver.hear(turn.answer({pause_id: {"amount": 7}}))
+        assert (turn.ending, turn.text) == (Completed("stop"), "You gave 7.")
+
+
+@pytest.mark.parametrize("cut", [0, 20, 400, 700, -1, -400])
+def test_an_answer_whose_stream_was_lost_is_given_once(members: Members, driver: Driver, cut: int):
+    with CuttingProxy(members.address, [10**6, cut, cut]) as proxy:
+        turn = member(driver, members, proxy.url).ask("input")
+        driver.hear(turn)
+        assert isinstance(turn.ending, Paused)
+        driver.hear(turn.answer({turn.ending.questions[0].pause_id: "ten"}))
+    assert (turn.ending, turn.text) == (Completed("stop"), "Thank you.")
+    assert len([each for each in member_graph.ledger if each.endswith("ten")]) == 1
 
 
 def test_a_reviewed_turn_is_followed_until_somebody_decides(members: Members, driver: Driver):

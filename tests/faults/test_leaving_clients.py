@@ -19,6 +19,7 @@ import pytest
 
 from tests.server import graphs
 from tests.server.raw import NEVER_READ, RawClient, SilenceCutter, Wire, request
+from tests.server.reading import Frame
 from tests.server.running import Api, InThread, Process, eventually
 from turnwire.events import Envelope, unpack
 from turnwire.ids import TurnId
@@ -192,23 +193,34 @@ def test_readers_that_never_read_neither_stall_their_turns_nor_grow_the_server(d
             each.reset()
 
 
-def test_heartbeats_keep_three_kinds_of_silence_alive_through_a_proxy_that_cuts(data_dir: Path):
+@pytest.mark.parametrize("wire", ["execution", "answer"])
+def test_heartbeats_keep_silent_streams_alive_through_a_proxy_that_cuts(data_dir: Path, wire: Wire):
     with (
         InThread(data_dir, heartbeat_seconds=1) as server,
         SilenceCutter(server.address, seconds=3) as proxy,
     ):
         api = Api(proxy.url, server.key("chat"))
 
-        def heard(question: str) -> tuple[str, int]:
-            with api.stream(question) as reader:
-                return reader.rest()[-1].event, len(reader.comments)
+        ask = api.stream if wire == "execution" else api.be_member().ask
+
+        def heard(question: str) -> tuple[list[Frame], int]:
+            with ask(question) as reader:
+                return reader.rest(), len(reader.comments)
 
         with ThreadPoolExecutor(2) as pool:
             said = list(pool.map(heard, ["silent 4.5", "block 4.5"]))
-        api.http.close()
-        assert [event for event, _ in said] == ["turn_completed", "turn_completed"]
+        last = "turn_completed" if wire == "execution" else "message.completed"
+        assert [frames[-1].event for frames, _ in said] == [last, last]
         assert [count for _, count in said] == [4, 4]
         assert proxy.cut == 0
+        for frames, _ in said:
+            assert all(each.id for each in frames)
+            opened = frames[0].data
+            names = opened.get("thread_id") or opened["conversation_id"], frames[0].turn_id
+            follow = api.events if wire == "execution" else api.message
+            with follow(*names) as reader:
+                assert (reader.rest(), reader.comments) == (frames, [])
+        api.http.close()
 
 
 def test_without_heartbeats_the_same_proxy_would_have_cut(data_dir: Path):

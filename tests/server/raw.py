@@ -8,6 +8,8 @@ import threading
 from types import TracebackType
 from typing import Final, Literal, Self
 
+_TCP_REPAIR: Final = 19  # linux/tcp.h; needs CAP_NET_ADMIN
+
 NEVER_READ: Final = 2048
 """Bytes of receive buffer of a client that does not read."""
 
@@ -58,6 +60,11 @@ class RawClient:
             assert more, f"the stream ended without {text!r}: {got!r}"
             got += more
         return got.decode()
+
+    def vanish(self) -> None:
+        """Leave without a word, as a machine that loses its power: later bytes get an RST."""
+        self._socket.setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
+        self._socket.close()
 
     def finish(self) -> None:
         """Leave in good order: FIN."""

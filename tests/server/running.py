@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 from tests.server.reading import Frame, Reader
 from turnwire.app import create
 from turnwire.cli.main import app as command_line
+from turnwire.server.protocol import BoundedProtocol
 from turnwire.settings import read
 
 T = TypeVar("T")
@@ -229,7 +230,7 @@ class InThread(Server):
         self._server = uvicorn.Server(
             uvicorn.Config(
                 self.application(),
-                http="httptools",
+                http=BoundedProtocol,
                 access_log=False,
                 proxy_headers=False,
                 log_config=None,

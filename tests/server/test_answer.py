@@ -305,6 +305,101 @@ def test_a_resume_takes_the_conversation_and_nothing_else(members: Members):
     assert _code(refused) == (422, "validation_error")
 
 
+def test_going_on_after_a_sign_in_counts_as_a_message_and_a_refused_one_leaves_the_turn_waiting(
+    tmp_path: Path,
+):
+    with Members(tmp_path / "data", member_messages=2) as server:
+        api = server.api()
+        server.sign_ins.everybody = True
+        body = {"conversation_id": asked(api, "sign-in")[0].data["conversation_id"]}
+        other = {"conversation_id": asked(api, "sign-in")[0].data["conversation_id"]}
+        for each in (body, other):
+            refused = api.http.post("/chat/resume", json=each)
+            assert _code(refused) == (429, "quota_exceeded")
+            assert int(refused.headers["retry-after"]) > 0
+            (turn,) = api.http.get(f"/conversations/{each['conversation_id']}").json()["turns"]
+            assert turn["status"] == "paused"
+
+
+def test_a_message_instead_of_a_sign_in_keeps_the_text_that_was_shown(members: Members):
+    api = members.api()
+    conversation_id = asked(api, "sign-in")[0].data["conversation_id"]
+    asked(api, "plain", conversation_id=conversation_id)
+    first, second = api.http.get(f"/conversations/{conversation_id}").json()["turns"]
+    assert (first["content"], first["partial"]) == ("In general, two days. ", True)
+    assert second["finish_reason"] == "stop"
+    members.sign_ins.everybody = True
+    try:
+        late = api.http.post("/chat/resume", json={"conversation_id": conversation_id})
+    finally:
+        members.sign_ins.everybody = False
+    assert _code(late) == (403, "resume_unavailable")
+
+
+# A graph's own questions
+
+
+def _question(frames: Sequence[Frame]) -> dict[str, Any]:
+    (asked_for,) = frames[-1].data["pauses"]
+    return asked_for
+
+
+@pytest.mark.parametrize("kind", ["input", "approval"])
+def test_a_graphs_own_question_is_answered_and_the_message_goes_on(members: Members, kind: str):
+    api = members.api()
+    paused = asked(api, kind)
+    assert paused[-1].data["finish_reason"] == f"awaiting_{kind}"
+    question, conversation_id = _question(paused), paused[0].data["conversation_id"]
+    body = {"conversation_id": conversation_id, "answers": {question["pause_id"]: {"is": "ten"}}}
+    resumed = api.post("/chat/resume", **body)
+
+    check_order(resumed)
+    assert resumed[0].data["message_id"] == paused[0].data["message_id"]
+    assert Screen().take([*paused, *resumed]).text == "Thank you."
+    assert "{'is': 'ten'}" in member_graph.ledger[-1]
+    assert _code(api.http.post("/chat/resume", json=body)) == (409, "already_decided")
+
+
+def test_a_question_is_its_members_to_answer_and_in_its_own_shape(members: Members):
+    api = members.api()
+    paused = asked(api, "input")
+    conversation_id, pause_id = paused[0].data["conversation_id"], _question(paused)["pause_id"]
+    body = {"conversation_id": conversation_id, "answers": {pause_id: 1}}
+
+    assert _code(members.keyed("chat").http.post("/chat/resume", json=body)) == (
+        401,
+        "session_required",
+    )
+    refused = [
+        members.api().http.post("/chat/resume", json=body),
+        api.http.post("/chat/resume", json={**body, "conversation_id": "conv_0"}),
+        api.http.post("/chat/resume", json={**body, "answers": {"pau_0": 1}}),
+    ]
+    assert {_code(each) for each in refused} == {(403, "resume_unavailable")}
+    assert len({each.json()["error"]["message"] for each in refused}) == 1
+    for wrong in ({}, {pause_id: 2**64}, {"": 1}, [1], None):
+        answer = api.http.post("/chat/resume", json={**body, "answers": wrong})
+        assert answer.status_code in (403, 422), wrong
+    assert _question(told_again(api, paused))["pause_id"] == pause_id
+    assert api.post("/chat/resume", **body)[-1].data["finish_reason"] == "stop"
+
+
+def test_an_answer_of_another_shape_is_refused_and_the_question_waits(tmp_path: Path):
+    with InThread(tmp_path / "data") as server:
+        api = server.api().be_member()
+        paused = asked(api, "ask")
+        question = _question(paused)
+        assert question["response_schema"]["required"] == ["amount"]
+        body = {"conversation_id": paused[0].data["conversation_id"]}
+        wrong = api.http.post(
+            "/chat/resume", json={**body, "answers": {question["pause_id"]: {"amount": 0}}}
+        )
+        assert _code(wrong) == (422, "validation_error")
+        answers = {question["pause_id"]: {"amount": 7}}
+        resumed = api.post("/chat/resume", **body, answers=answers)
+        assert Screen().take([*paused, *resumed]).text == "You gave 7."
+
+
 def test_nobody_is_signed_in_where_there_is_no_sign_in(tmp_path: Path):
     with InThread(tmp_path / "data", "tests.server.member_graph:member") as server:
         api = server.api().be_member()
@@ -505,6 +600,50 @@ def test_a_node_that_raises_ends_the_stream_with_a_safe_text(members: Members):
 
     assert frames[-1].data["code"] == "agent_error"
     assert "CANARY" not in str(frames)
+
+
+HOW_IT_STANDS = ("plain", "raise", "slow", "confirm", "sign-in", "input")
+"""A question for each way a message may stand: whole, failed, cancelled, and three pauses."""
+
+
+def _stood(api: Api, question: str) -> list[Frame]:
+    with api.ask(question) as reader:
+        opened = reader.next()
+        if question == "slow":
+            reader.until("token.delta")
+            api.http.post(f"/conversations/{opened.data['conversation_id']}/cancel")
+        reader.rest()
+    return told_again(api, [opened])
+
+
+def test_a_message_is_told_to_its_end_at_once_from_anywhere_also_after_a_restart(tmp_path: Path):
+    with Members(tmp_path / "data") as server:
+        first = server.api()
+        key, header = server.key("chat", "review"), first.http.headers["X-Turnwire-Session"]
+        told = {question: _stood(first, question) for question in HOW_IT_STANDS}
+        _told_from_anywhere(first, told)
+    with Members(tmp_path / "data") as server:
+        later = Api(server.url, key)
+        later.http.headers["X-Turnwire-Session"] = header
+        _told_from_anywhere(later, told)
+        later.http.close()
+
+
+def _told_from_anywhere(api: Api, told: dict[str, list[Frame]]) -> None:
+    for frames in told.values():
+        for after in (None, frames[0].id, frames[-1].id):
+            begun = time.monotonic()
+            again = told_again(api, frames, after=after)
+            assert time.monotonic() - begun < 1.0
+            assert again[-1] == frames[-1]
+            if after is None:
+                assert again == frames
+        opened = frames[0].data
+        url = f"/conversations/{opened['conversation_id']}/turns/{opened['message_id']}/events"
+        other = "trn_0123456789abcdef01234567.1"
+        for bad in ("-1", "0", "abc", other, f"{opened['message_id']}.{frames[-1].seq + 1}"):
+            refused = api.http.get(f"{url}?wire=answer", headers={"Last-Event-ID": bad})
+            assert _code(refused) == (422, "validation_error"), bad
 
 
 def test_whose_turn_it_is_not_may_not_follow_it(members: Members):

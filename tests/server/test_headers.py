@@ -47,6 +47,7 @@ def test_a_preflight_of_an_origin_that_is_set_is_answered_without_a_key(abroad: 
     answer = _preflight(abroad, APP, headers=every)
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == APP
+    assert answer.headers["x-request-id"].startswith("req_")
     assert "access-control-allow-credentials" not in answer.headers
     assert "origin" in answer.headers["vary"].lower()
     assert {"GET", "POST", "DELETE"} <= set(
@@ -69,7 +70,8 @@ def test_a_preflight_of_an_origin_that_is_set_is_answered_without_a_key(abroad: 
     ],
 )
 def test_another_origin_gets_no_permission(abroad: InThread, origin: str):
-    assert _preflight(abroad, origin).status_code == 400
+    refused = _preflight(abroad, origin)
+    assert (refused.status_code, refused.headers["x-request-id"][:4]) == (400, "req_")
     headers = {"Origin": origin}
     for answer in (
         _preflight(abroad, origin),

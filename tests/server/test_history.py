@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,44 @@ def test_conversations_are_the_callers_own_newest_first(shared: InThread):
     listed = api.http.get("/conversations").json()["conversations"]
     assert [each["conversation_id"] for each in listed] == ids[::-1]
     assert {each["turn_count"] for each in listed} == {1}
+
+
+def test_conversations_are_listed_in_pages_and_one_that_is_used_comes_first_again(
+    shared: InThread,
+):
+    api = shared.stranger("chat")
+    threads = [api.chat("say hi").json()["thread_id"] for _ in range(5)]
+
+    def page(**query: str | int) -> dict[str, Any]:
+        return api.http.get("/conversations", params=query).raise_for_status().json()
+
+    def ids(told: dict[str, Any]) -> list[str]:
+        return [each["conversation_id"] for each in told["conversations"]]
+
+    assert "next" not in page(limit=5)
+    first = page(limit=2)
+    api.chat("say again", thread_id=threads[0])
+    second = page(limit=2, before=first["next"])
+    assert ids(first) == [threads[4], threads[3]]
+    assert (ids(second), "next" in second) == ([threads[2], threads[1]], False)
+    assert ids(page(limit=1)) == [threads[0]]
+    others = shared.stranger("chat").http.get("/conversations", params={"before": first["next"]})
+    assert others.json() == {"conversations": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("limit", each) for each in ("0", "201", "-1", "1.5", "", "x", "\uff11", "9" * 5000)),
+        *(("before", each) for each in ("", "1", ".conv_1", "1.", "-1.conv_1", "1.a b", "9" * 99)),
+    ],
+)
+def test_a_page_that_is_none_is_422_and_says_which_part(shared: InThread, name: str, value: str):
+    refused = shared.api().http.get("/conversations", params={name: value})
+    assert refused.status_code == 422
+    (detail,) = refused.json()["error"]["details"]
+    assert detail["path"] == name
+    assert detail["reason"].startswith("has to be")
 
 
 def test_a_turn_is_told_with_question_answer_and_state(shared: InThread):

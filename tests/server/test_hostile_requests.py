@@ -9,10 +9,12 @@ from contextlib import closing, suppress
 from itertools import product
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tests.server.raw import request
 from tests.server.running import InThread, Process, eventually
-from turnwire.server import bodies
+from turnwire.server import bodies, protocol
 
 BODY = json.dumps({"messages": [{"role": "user", "content": "say hi"}]}).encode()
 MEGABYTE = b"x" * 1_000_000
@@ -97,6 +99,92 @@ def test_any_bytes_beside_a_good_key_are_never_500(shared: InThread):
     for name, value in product(NAMES[1:], VALUES.values()):
         status, said = _say(shared, *_post(key, name.encode() + b": " + value))
         assert status in (200, 400, 401, 422, 431), (name, value[:20], said[:300])
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        [b"Authorization: Bearer " + MEGABYTE],
+        [b"X: y"] * 4,
+        [b"X-%d: y" % n for n in range(20_000)],
+    ],
+    ids=["one of a megabyte", "a few", "twenty thousand"],
+)
+def test_a_head_within_its_limit_is_refused_for_its_key(process: Process, heads: list[bytes]):
+    status, said = _say(process, *_post(*heads))
+    assert (status, "invalid_api_key" in said) == (401, True)
+
+
+@pytest.mark.parametrize("what", ["one header", "many headers", "the path", "the name"])
+def test_a_head_over_its_limit_is_431_and_not_kept(process: Process, what: str):
+    many = b"".join(b"X-%d: %s\r\n" % (n, b"y" * 1000) for n in range(3000))
+    head = {
+        "one header": b"GET /chat HTTP/1.1\r\nX: " + MEGABYTE * 3,
+        "many headers": b"GET /chat HTTP/1.1\r\n" + many,
+        "the path": b"GET /" + MEGABYTE * 3,
+        "the name": b"GET / HTTP/1.1\r\n" + MEGABYTE * 3,
+    }[what]
+    memory = psutil.Process(process.process.pid).memory_info().rss
+    status, said = _say(process, head)
+    assert status in (431, 0), said[:300]  # none: the answer was lost with the reset
+    if said:
+        refused = json.loads(said.partition("\r\n\r\n")[2])["error"]
+        assert (refused["code"], refused["retryable"]) == ("request_too_large", False)
+        assert f"x-request-id: {refused['request_id']}" in said
+    assert psutil.Process(process.process.pid).memory_info().rss < memory + 30 * 2**20
+    assert _say(process, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n")[0] == 200
+
+
+def test_the_refusal_of_a_large_head_is_read_by_a_client_that_stops_there(shared: InThread):
+    got = b""
+    with socket.create_connection(shared.address, timeout=5) as raw:
+        raw.sendall(b"GET /chat HTTP/1.1\r\nX: ")
+        raw.sendall(b"x" * (protocol.MAX_HEAD - 10))
+        while more := raw.recv(65_536):
+            got += more
+    assert got.startswith(b"HTTP/1.1 431 ")
+    assert json.loads(got.partition(b"\r\n\r\n")[2])["error"]["code"] == "request_too_large"
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /chat HTTP/1.1\r\nX: "])
+def test_a_head_that_comes_too_slowly_is_408_and_an_idle_connection_is_closed(
+    shared: InThread, monkeypatch: pytest.MonkeyPatch, begun: bytes
+):
+    monkeypatch.setattr(protocol, "MAX_HEAD_SECONDS", 0.4)
+    got, since = b"", time.monotonic()
+    with socket.create_connection(shared.address, timeout=5) as raw:
+        raw.sendall(begun)
+        while begun and time.monotonic() - since < 0.3:
+            raw.sendall(b"x")
+            time.sleep(0.05)
+        while more := raw.recv(65_536):
+            got += more
+    assert time.monotonic() - since < 2
+    assert got.startswith(b"HTTP/1.1 408 ") if begun else got == b""
+
+
+def test_a_head_that_is_slow_after_an_answer_is_bounded_too(
+    shared: InThread, monkeypatch: pytest.MonkeyPatch
+):
+    with socket.create_connection(shared.address, timeout=5) as raw:
+        raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert raw.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        monkeypatch.setattr(protocol, "MAX_HEAD_SECONDS", 0.3)
+        raw.sendall(b"GET /healthz HTTP/1.1\r\n")
+        assert raw.recv(65_536).startswith(b"HTTP/1.1 408 ")
+        assert raw.recv(65_536) == b""
+
+
+def test_a_stream_is_not_broken_into_by_what_is_no_request(shared: InThread):
+    with socket.create_connection(shared.address, timeout=5) as raw:
+        raw.sendall(request(shared.key("chat"), "slow 100 0.05"))
+        got = raw.recv(65_536)
+        raw.sendall(b"\x00 no request \r\n\r\n")
+        with suppress(ConnectionResetError):
+            while more := raw.recv(65_536):
+                got += more
+    assert got.startswith(b"HTTP/1.1 200 ")
+    assert b"HTTP/1.1 400" not in got
 
 
 def test_two_authorization_headers_are_401_whichever_is_good(shared: InThread):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
-from tests.server.running import InThread
+from tests.server.running import InThread, eventually
 from turnwire.cli.main import app as command_line
+from turnwire.errors import SetupError
 
 
 def _limited(data_dir: Path, limit: int) -> str:
@@ -73,6 +74,35 @@ def test_a_key_without_a_limit_of_its_own_has_the_servers(data_dir: Path):
         api, own = server.api("chat"), server.api(key=_limited(data_dir, 3))
         assert [api.http.get("/agents").status_code for _ in range(3)] == [200, 200, 429]
         assert [own.http.get("/agents").status_code for _ in range(4)] == [200, 200, 200, 429]
+
+
+def _change(data_dir: Path, key: str, *to: str) -> Result:
+    arguments = ["keys", "limit", key.split("_")[2], *to, "--data-dir", str(data_dir)]
+    return CliRunner().invoke(command_line, arguments)
+
+
+def test_a_limit_is_changed_while_the_server_runs(data_dir: Path):
+    with InThread(data_dir, key_requests_per_minute=3) as server:
+        key = _limited(data_dir, 1)
+        http = server.api(key=key).http
+        assert [http.get("/agents").status_code for _ in range(2)] == [200, 429]
+        assert _change(data_dir, key, "1000").exit_code == 0
+        eventually(lambda: http.get("/agents").status_code == 200, within=4)
+        assert {http.get("/agents").status_code for _ in range(5)} == {200}
+        assert _change(data_dir, key, "--default").exit_code == 0
+        eventually(lambda: http.get("/agents").status_code == 429, within=4)
+
+
+def test_a_change_of_a_limit_names_the_limit_or_the_default_and_a_key_that_is_valid(
+    data_dir: Path,
+):
+    key = _limited(data_dir, 1)
+    for wrong in ((), ("5", "--default")):
+        done = _change(data_dir, key, *wrong)
+        assert isinstance(done.exception, SetupError)
+        assert "--default" in str(done.exception)
+    gone = _change(data_dir, "tw_test_0123456789abcdef_x", "5")
+    assert (gone.exit_code, "turnwire keys list" in gone.stderr) == (1, True)
 
 
 def test_a_new_secret_does_not_begin_a_new_minute(shared: InThread):

@@ -150,10 +150,29 @@ def test_tokens_that_running_turns_hold_are_not_given_twice(data_dir: Path):
         assert answers == {200: 2, 429: 3}
 
 
-async def _slow_at_once(url: str, headers: dict[str, str], count: int) -> Counter[int]:
-    body = {"messages": [{"role": "user", "content": "slow 5 0.1"}]}
+def test_of_five_streams_at_once_over_a_limit_of_tokens_two_pass_and_are_charged_for_what_was_used(
+    data_dir: Path,
+):
+    with InThread(data_dir, member_tokens=100, held_tokens=60) as server:
+        mine = member(server)
+        headers = {name: mine.http.headers[name] for name in ("authorization", HEADER)}
+        answers = asyncio.run(_slow_at_once(server.url, headers, 5, "/chat/stream"))
+        assert answers == {200: 2, 429: 3}
+        assert usage(mine)["messages"]["used"] == 2
+        assert 0 < left(mine)[1] < 120
+        refused = mine.http.post("/chat/stream", json={"message": "say hi"})
+        assert refused.status_code in (200, 429)
+        assert "retry-after" in refused.headers or refused.status_code == 200
+
+
+async def _slow_at_once(
+    url: str, headers: dict[str, str], count: int, path: str = "/chat"
+) -> Counter[int]:
+    body: dict[str, object] = {"messages": [{"role": "user", "content": "slow 5 0.1"}]}
+    if path == "/chat/stream":
+        body = {"message": "slow 5 0.1"}
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as http:
-        asked = (http.post("/chat", json=body) for _ in range(count))
+        asked = (http.post(path, json=body) for _ in range(count))
         return Counter([each.status_code for each in await asyncio.gather(*asked)])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.reading import text_of
+from tests.server.reading import Frame, text_of
 from tests.server.running import Api, InThread, eventually
 
 
@@ -85,6 +85,54 @@ def test_the_key_of_a_paused_turn_gives_the_pause_again(shared: InThread):
     first = api.chat("ask", headers=headers).json()
     assert first["status"] == "paused_for_input"
     assert api.chat("ask", headers=headers).json() == first
+
+
+def _message(api: Api, question: str, key: str) -> list[Frame]:
+    with api.ask(question, headers={"Idempotency-Key": key}) as reader:
+        return reader.rest()
+
+
+def test_on_the_answer_wire_five_at_once_are_one_message_also_where_the_first_was_lost(
+    shared: InThread,
+):
+    api = shared.stranger("chat").be_member()
+    with api.ask("slow 8 0.05", headers={"Idempotency-Key": "five"}) as lost:
+        lost.until("token.delta")
+    with ThreadPoolExecutor(5) as pool:
+        told = list(pool.map(_message, [api] * 5, ["slow 8 0.05"] * 5, ["five"] * 5))
+    assert [each for each in told if each != told[0]] == []
+    assert told[0][-1].data["finish_reason"] == "stop"
+    (thread,) = api.http.get("/conversations").json()["conversations"]
+    (turn,) = _turns(api, thread["conversation_id"])
+    assert turn["question"] == "slow 8 0.05"
+
+
+@pytest.mark.parametrize("is_member", [True, False])
+def test_on_the_answer_wire_the_key_holds_after_a_restart_and_for_its_caller_only(
+    data_dir: Path, is_member: bool
+):
+    with InThread(data_dir) as server:
+        key = server.key("chat")
+        first = server.api(key=key)
+        first = first.be_member() if is_member else first
+        before = _message(first, "say hi", "kept")
+        headers = dict(first.http.headers)
+    with InThread(data_dir) as server:
+        again, other = server.nobody(), server.stranger("chat")
+        again.http.headers.update(headers)
+        assert _message(again, "say hi", "kept") == before
+        refused = again.http.post(
+            "/chat/stream", json={"message": "say ho"}, headers={"Idempotency-Key": "kept"}
+        )
+        assert (refused.status_code, refused.json()["error"]["details"][0]["path"]) == (
+            422,
+            "Idempotency-Key",
+        )
+        others = [_message(other, "say hi", "kept")]
+        if is_member:
+            others.append(_message(server.api(key=key).be_member(), "say hi", "kept"))
+        named = {each[0].data["conversation_id"] for each in (before, *others)}
+        assert len(named) == 1 + len(others)
 
 
 def test_a_busy_conversation_refuses_by_default(shared: InThread):

@@ -26,6 +26,10 @@ const COMMANDS = {
   async resume({ turn }) {
     return tell(turns.get(turn), turns.get(turn).resume());
   },
+  async answer({ turn, answers }) {
+    const made = turns.get(turn);
+    return tell(made, made.answer(answers));
+  },
   async session({ options }) {
     return new Turnwire(options).openSession();
   },

@@ -123,6 +123,36 @@ def test_a_turn_goes_on_after_the_sign_in_and_only_then(node: Node, members: Mem
     assert resumed["ending"]["kind"] == "completed"
 
 
+@pytest.mark.parametrize("kind", ["input", "approval"])
+def test_a_graphs_own_question_is_answered_and_the_turn_goes_on(
+    node: Node, members: Members, kind: str
+):
+    asked = node("ask", turn="t", options=options(members.api()), message=kind)["message"]
+    assert asked["ending"]["reason"] == f"awaiting_{kind}"
+    (question,) = asked["ending"]["questions"]
+    told = node("answer", turn="t", answers={question["pause_id"]: {"amount": [7, None]}})
+
+    assert told["message"]["text"] == "Thank you."
+    assert told["message"]["ending"] == {"kind": "completed", "reason": "stop"}
+    assert "message.started" not in names(told)
+    assert "{'amount': [7, None]}" in member_graph.ledger[-1]
+    again = node("answer", turn="t", answers={question["pause_id"]: 1})
+    assert again["thrown"]["code"] == "already_decided"
+
+
+@pytest.mark.parametrize("after", [0, 20, 400, 620])
+def test_an_answer_that_is_cut_anywhere_is_given_once(node: Node, members: Members, after: int):
+    caller = options(members.api())
+    with CuttingProxy(members.address) as proxy:
+        asked = node("ask", turn="t", options={**caller, "url": proxy.url}, message="input")
+        (question,) = asked["message"]["ending"]["questions"]
+        proxy.cut(Cut(after))
+        told = node("answer", turn="t", answers={question["pause_id"]: "ten"})
+    assert proxy.done == 1
+    assert told["message"]["text"] == "Thank you."
+    assert len([each for each in member_graph.ledger if each.endswith("ten")]) == 1
+
+
 def test_who_comes_back_to_a_waiting_turn_is_told_all_of_it_and_may_answer(
     node: Node, members: Members
 ):

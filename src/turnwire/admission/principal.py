@@ -5,6 +5,9 @@ from typing import Final, Literal, get_args
 
 from turnwire.errors import Forbidden
 
+EPHEMERAL: Final = "anonymous:"
+"""What the ids of members without a session begin with."""
+
 Scope = Literal["chat", "review", "studio", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
@@ -14,7 +17,8 @@ class Principal:
     """A caller we know."""
 
     id: str
-    """Owns conversations: ``key:<public part>``, ``member:<random>`` or ``operator``."""
+    """Owns conversations: ``key:<public part>``, ``member:<random>``, ``anonymous:<random>`` or
+    ``operator``."""
     scopes: frozenset[str]
     vouched_by: str | None = None
     """Of a member, the application that speaks for them; none: this is an application itself."""

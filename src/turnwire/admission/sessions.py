@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnwire.admission.principal import Principal
+from turnwire.admission.principal import EPHEMERAL, Principal
 from turnwire.errors import SessionRequired
 from turnwire.storage.members import SessionRecord
 
@@ -83,7 +83,7 @@ def anonymous(application: Principal, *, request_key: str | None = None) -> Prin
         name = secrets.token_hex(12)
     else:
         name = hashlib.sha256(f"{application.id} {request_key}".encode()).hexdigest()[:24]
-    return replace(_member(application, f"member:{name}"), is_ephemeral=True)
+    return replace(_member(application, f"{EPHEMERAL}{name}"), is_ephemeral=True)
 
 
 def renewal(session: SessionRecord, policy: SessionPolicy, *, now: int) -> int | None:

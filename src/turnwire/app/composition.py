@@ -45,6 +45,7 @@ from turnwire.server.answer import NOBODY_SIGNED_IN
 from turnwire.server.callers import Callers
 from turnwire.server.headers import HeaderPolicy
 from turnwire.server.key_watch import KeyWatch
+from turnwire.server.retention import Retention
 from turnwire.server.stream import StreamPolicy, Streams
 from turnwire.server.turns import TurnPolicy, Turns
 from turnwire.settings import Settings, wanted_traces
@@ -98,6 +99,8 @@ def create(
     turn_policy = TurnPolicy(if_busy=settings.if_busy, quotas=quota_policy(settings))
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
 
+    retention = Retention(store, turns.remove, now=system_now, seconds=settings.anonymous_seconds)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
@@ -129,6 +132,7 @@ def create(
                 agents_by_slug[agent.slug] = agent
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
+            await stack.enter_async_context(retention.keeping())
             with drain_on_signal(supervisor):
                 yield
 

@@ -2,12 +2,13 @@
 
 import json
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import typer
+from pydantic import JsonValue
 
 from turnwire.cli.answer_transcript import AnswerTranscript
-from turnwire.cli.answers import ask
+from turnwire.cli.answers import ask, value
 from turnwire.cli.output import MAKE_KEY, note
 from turnwire.client import (
     AuthRequired,
@@ -19,6 +20,7 @@ from turnwire.client import (
     Ending,
     Failed,
     Hints,
+    OpenQuestion,
     Paused,
     Refused,
     Turn,
@@ -26,6 +28,11 @@ from turnwire.client import (
 )
 from turnwire.errors import SetupError
 
+_TRY_AGAIN: Final = {
+    "resume_unavailable": "You are not signed in yet.",
+    "validation_error": "This does not fit: {0.details}",
+}
+"""Refusals after which the turn waits still, and what the person is told."""
 _OPTIONS: Final = {"base_url": "--url", "api_key": "--key", "session": "--session"}
 
 
@@ -109,9 +116,9 @@ class AnswerTalk:
                 try:
                     _hear(turn, transcript)
                 except Refused as refused:
-                    if refused.code != "resume_unavailable":
+                    if refused.code not in _TRY_AGAIN:
                         raise
-                    note("You are not signed in yet.")
+                    note(_TRY_AGAIN[refused.code].format(refused))
         finally:
             transcript.break_line()
         return isinstance(turn.ending, Completed)
@@ -129,6 +136,8 @@ def _answer(turn: Turn, paused: Paused) -> bool:
             return _decide(turn, paused.confirmations[0])
         if paused.sign_in is not None:
             return _sign_in(turn, paused.sign_in)
+        if paused.questions:
+            return _give(turn, paused.questions[0])
     except KeyboardInterrupt:
         note("")
         return False
@@ -156,6 +165,14 @@ def _sign_in(turn: Turn, asked: AuthRequired) -> bool:
     return True
 
 
+def _give(turn: Turn, asked: OpenQuestion) -> bool:
+    note(json.dumps(asked.payload), "bold")
+    given = value(asked.response_schema)
+    if given is not None:
+        turn.answer({asked.pause_id: cast("JsonValue", given)})
+    return given is not None
+
+
 def _stop(turn: Turn) -> None:
     """Stop the turn, so that no further token is paid for."""
     stopped = False
@@ -170,7 +187,9 @@ def _as_json(ending: Ending) -> dict[str, Any]:
             return {"finish_reason": ending.finish_reason}
         case Paused():
             asked = [each.model_dump(mode="json") for each in ending.confirmations]
-            return {"finish_reason": f"awaiting_{ending.kind}", "confirmations": asked}
+            questions = [each.model_dump(mode="json") for each in ending.questions]
+            waits = {"finish_reason": f"awaiting_{ending.kind}", "confirmations": asked}
+            return {**waits, "questions": questions}
         case Failed():
             return {"error": ending.code, "error_id": ending.error_id}
         case _:

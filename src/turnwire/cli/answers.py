@@ -39,6 +39,14 @@ def answer_to(
         return None
 
 
+def value(schema: object) -> object:
+    """Return what the person answers to a question, or none to let it wait."""
+    if schema:
+        note(f"An answer has to pass: {json.dumps(schema)}")
+    said = ask("answer (JSON or text): ") or ""
+    return _value(said) if said.strip() else None
+
+
 def _allowed(may_review: Callable[[], bool]) -> bool:
     allowed = may_review()
     if not allowed:
@@ -77,12 +85,10 @@ def _give(paused: Mapping[str, Any]) -> dict[str, Any] | None:
         if each.get("kind") != "input":
             note(f"This client can't answer a {each.get('kind')}.")
             return None
-        if each.get("response_schema"):
-            note(f"An answer has to pass: {json.dumps(each['response_schema'])}")
-        said = ask("answer (JSON or text): ")
-        if not (said or "").strip():
+        given = value(each.get("response_schema"))
+        if given is None:
             return None
-        answers[str(each["pause_id"])] = _value(str(said))
+        answers[str(each["pause_id"])] = given
     return {"thread_id": paused["thread_id"], "answers": answers}
 
 

@@ -33,7 +33,7 @@ _COLUMNS: Final = {
 }
 """The list's columns, and what they show of a key."""
 
-app = typer.Typer(help="API keys: create, list, rotate, revoke.", no_args_is_help=True)
+app = typer.Typer(help="API keys: create, list, limit, rotate, revoke.", no_args_is_help=True)
 
 
 @app.command()
@@ -118,6 +118,29 @@ def rotate(
     if record is None:
         raise _no_such(key_id)
     _tell_once(shown(access_policy(settings).keys, record, secret), record, as_json=as_json)
+
+
+@app.command("limit")
+def limit_key(
+    key_id: str,
+    per_minute: Annotated[
+        int | None,
+        typer.Argument(min=1, max=MAX_PER_MINUTE, help="Requests a minute.", show_default=False),
+    ] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="As many as the server's key_requests_per_minute.")
+    ] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Change how many requests a minute a key may make; a running server knows within two seconds.
+
+    Example: turnwire keys limit 5f0c1d2e3a4b5c6d 600
+    """
+    if (per_minute is None) != default:
+        raise SetupError("name the requests a minute, or --default for the server's setting")
+    settings = read(data_dir=data_dir)
+    if not with_store(settings, lambda store: store.limit_key(key_id, per_minute)):
+        raise _no_such(key_id)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from turnwire.cli.serving import Serving, announced
 from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
 from turnwire.portal.address import PortalAddress
+from turnwire.server.protocol import BoundedProtocol
 from turnwire.settings import Settings, read
 from turnwire.telemetry.logs import LogFormat, log_to_stderr
 
@@ -89,7 +90,7 @@ def serve(  # noqa: PLR0913 - one an option
                 access_log=False,
                 proxy_headers=False,  # the application's own setting says which are trusted
                 server_header=False,
-                http="httptools",
+                http=BoundedProtocol,
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
                 backlog=4096,
             ),

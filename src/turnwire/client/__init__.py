@@ -37,3 +37,4 @@ from turnwire.client.requests import Hints as Hints
 from turnwire.client.retry import Retry as Retry
 from turnwire.client.sync import Client as Client
 from turnwire.client.sync import Turn as Turn
+from turnwire.wires.answer_frames import OpenQuestion as OpenQuestion

@@ -56,7 +56,7 @@ class AsyncTurn(BaseTurn):
             self._events = self._hear()
         try:
             return await anext(self._events)
-        except StopAsyncIteration:
+        except BaseException:  # whatever ended it, iterating begins another
             self._events = None
             raise
 

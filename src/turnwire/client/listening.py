@@ -20,7 +20,7 @@ from turnwire.wires.answer_frames import ErrorFrame, MessageCompleted, MessageSt
 _AWAY: Final = frozenset({502, 503, 504})
 """The server is not there for now; who says 503 has stored nothing, and the others may have."""
 _REPLACED, _INTERRUPTED = "answer_replaced", "stream_interrupted"
-_TAKEN: Final = frozenset({"confirmation_unavailable", "resume_unavailable"})
+_TAKEN: Final = frozenset({"confirmation_unavailable", "resume_unavailable", "already_decided"})
 """What the second of two equal answers to a pause is told."""
 
 

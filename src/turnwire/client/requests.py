@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Final
 from urllib.parse import quote
 
+from pydantic import JsonValue
+
 EVENT_STREAM: Final = "text/event-stream"
 
 
@@ -53,6 +55,11 @@ def confirm(
 def resume(conversation_id: str) -> Sent:
     """Return the request that goes on with a turn after a sign-in."""
     return _post("/chat/resume", {"conversation_id": conversation_id})
+
+
+def answer(conversation_id: str, answers: Mapping[str, JsonValue]) -> Sent:
+    """Return the request that answers a graph's own questions."""
+    return _post("/chat/resume", {"conversation_id": conversation_id, "answers": answers})
 
 
 def cancel(conversation_id: str) -> Sent:

@@ -55,7 +55,7 @@ class Turn(BaseTurn):
             self._events = self._hear()
         try:
             return next(self._events)
-        except StopIteration:
+        except BaseException:  # whatever ended it, iterating begins another
             self._events = None
             raise
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Self
 
+from pydantic import JsonValue
+
 from turnwire.client import requests
 from turnwire.client.endings import Ending, Paused
 from turnwire.client.errors import WrongUsage
@@ -77,6 +79,24 @@ class BaseTurn:
     def resume(self) -> Self:
         """Go on after the member has signed in; the turn is then iterated further."""
         self._listening.go_on(requests.resume(self.conversation_id))
+        return self
+
+    def answer(self, answers: Mapping[str, JsonValue]) -> Self:
+        """Answer questions of the graph's own; the turn is then iterated further.
+
+        Args:
+            answers: for each ``pause_id`` of ``Paused.questions`` that is answered, any JSON that
+                passes its ``response_schema``. What is left out goes on waiting.
+
+        Raises:
+            WrongUsage: the turn does not ask this.
+        """
+        ending = self.ending
+        asked = {each.pause_id for each in ending.questions} if isinstance(ending, Paused) else ()
+        if not answers or not answers.keys() <= set(asked):
+            known = ", ".join(sorted(asked)) or "nothing"
+            raise WrongUsage(f"Answer questions by their pause_id; the turn asks: {known}.")
+        self._listening.go_on(requests.answer(self.conversation_id, answers))
         return self
 
     def follow(self) -> Self:

@@ -1,6 +1,6 @@
 """``POST /chat/stream``, ``/chat/confirm`` and ``/chat/resume``: the answer wire, for members."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -16,6 +16,7 @@ from turnwire.ids import ConversationId, PauseId
 from turnwire.probe import CALLER
 from turnwire.server.bodies import (
     ConfirmAnswer,
+    MemberAnswer,
     SignedInResume,
     StreamRequest,
     idempotency_key,
@@ -121,9 +122,11 @@ class Answers:
             raise ConfirmationUnavailable from None
         return await self._goes_on(followed)
 
-    async def resume(self, request: Request, data: object) -> Response:
-        """Go on with a turn that waits for the caller's sign-in, and stream what comes of it."""
+    async def resume(self, request: Request, data: Mapping[str, object]) -> Response:
+        """Go on after the caller's sign-in or with their answers, and stream what comes of it."""
         principal = await self._callers.member(request, signed=True)
+        if "answers" in data:
+            return await self._answered(principal, parse(MemberAnswer, data))
         body = parse(SignedInResume, data)
         pauses = await self._turns.store.pauses(ConversationId(body.conversation_id))
         waiting = answer_sign_in(principal.id, pauses, now=self._now())
@@ -133,6 +136,11 @@ class Answers:
             followed = await self._go_on(principal, waiting, "signed_in", _SIGNED_IN)
         except Conflict:
             raise ResumeUnavailable from None
+        return await self._goes_on(followed)
+
+    async def _answered(self, principal: Principal, body: MemberAnswer) -> Response:
+        conversation_id = ConversationId(body.conversation_id)
+        followed = await self._turns.resume_inputs(principal, conversation_id, body.answers)
         return await self._goes_on(followed)
 
     def _hints(self, body: StreamRequest) -> Hints:

@@ -145,6 +145,13 @@ class VerifyRequest(LoginRequest):
     code: Annotated[Text, Field(max_length=MAX_TYPED, repr=False)]
 
 
+class MemberAnswer(_Body):
+    """The body of ``POST /chat/resume`` that answers a graph's own questions, for a member."""
+
+    conversation_id: Identifier
+    answers: Annotated[dict[PauseId, Given], Field(min_length=1, max_length=100)]
+
+
 class ReviewAnswer(_Body):
     """The body of ``POST /chat/resume`` from a reviewer."""
 

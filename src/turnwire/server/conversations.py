@@ -16,6 +16,7 @@ from turnwire.server.callers import Callers
 from turnwire.server.negotiation import wants_tokens
 from turnwire.server.openapi import CALLER, OWNED, TOKENS, parameter, refuses, streams_only
 from turnwire.server.ownership import owned, owned_turn, readable_turn
+from turnwire.server.paging import PAGED, Page
 from turnwire.server.stream import Streams
 from turnwire.server.turns import Followed, Turns
 from turnwire.storage.base import ConversationRecord, EventLog, TurnRecord
@@ -31,12 +32,16 @@ def router(callers: Callers, turns: Turns, streams: Streams) -> APIRouter:
     """Return the routes of conversations and their turns."""
     routes = APIRouter(prefix="/conversations", tags=["conversations"])
 
-    @routes.get("", responses=refuses(*CALLER))
+    @routes.get(
+        "",
+        openapi_extra={"parameters": PAGED},
+        responses=refuses(*CALLER, RequestInvalid),
+    )
     async def conversations(request: Request) -> Response:
-        """The caller's conversations, newest first."""
+        """The caller's conversations, newest first; `next` is there where there are more."""
         principal = await callers.require(request, "chat")
-        records = await turns.store.conversations(principal.id)
-        return JSONResponse({"conversations": [_conversation(each) for each in records]})
+        records, following = await Page.asked(request).of(turns.store, principal)
+        return JSONResponse({"conversations": list(map(_conversation, records)), **following})
 
     @routes.get("/{conversation_id}", responses=refuses(*OWNED))
     async def conversation(request: Request, conversation_id: str) -> Response:

@@ -1,7 +1,7 @@
 """``POST /chat`` and ``POST /chat/resume``: the execution wire, as JSON or as a stream."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -13,6 +13,7 @@ from turnwire.server.answer import Answers
 from turnwire.server.bodies import (
     ChatRequest,
     InputAnswer,
+    MemberAnswer,
     ReviewAnswer,
     SignedInResume,
     idempotency_key,
@@ -70,7 +71,7 @@ def mount(
 
     async def resume(request: Request) -> Response:
         """Go on with a paused turn: a reviewer's decision, answers to a graph's questions, or,
-        on the answer wire, the caller's sign-in."""
+        on the answer wire, the caller's sign-in or answers."""
         data, _ = await read_json(request)
         if _is_members(data):
             return await answers.resume(request, data)
@@ -97,13 +98,13 @@ def mount(
 
     begins = takes(ChatRequest, parameters=[TOKENS, REPEATABLE])
     begins |= answers_with(ChatResponse, (*TURN, *FAILED))
-    goes_on = takes(ReviewAnswer, InputAnswer, SignedInResume, parameters=[TOKENS])
+    goes_on = takes(ReviewAnswer, InputAnswer, SignedInResume, MemberAnswer, parameters=[TOKENS])
     goes_on |= answers_with(ChatResponse, (*GOES_ON, *FAILED))
     add_direct(app, "/chat", chat, begins | about)
     add_direct(app, "/chat/resume", resume, goes_on | about)
 
 
-def _is_members(data: object) -> bool:
+def _is_members(data: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(data, Mapping) and "conversation_id" in data
 
 

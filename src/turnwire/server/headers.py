@@ -9,6 +9,8 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from turnwire.ids import new_id
+
 _SENT: Final = (
     "Accept",
     "Authorization",
@@ -49,6 +51,29 @@ class HeaderPolicy:
     """The name of the header with a member's session."""
 
 
+class RequestIds:
+    """Gives each request an id that its answer carries, whoever answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = new_id("req")
+        scope.setdefault("state", {})["request_id"] = request_id
+        header = (b"x-request-id", request_id.encode())
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), header]
+            await send(message)
+
+        await self._app(scope, receive, send_with_id)
+
+
 class SafeHeaders:
     """Gives every answer the headers that it has not set itself."""
 
@@ -85,5 +110,6 @@ def install(app: FastAPI, policy: HeaderPolicy) -> None:
             expose_headers=_EXPOSED,
         )
     app.add_middleware(SafeHeaders, tls_only=policy.tls_only)
+    app.add_middleware(RequestIds)
     if policy.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(policy.trusted_proxies))

@@ -26,14 +26,14 @@ _LOG = logging.getLogger("turnwire.server")
 CLIENT_HAS_LEFT: Final = 499
 """The status of an answer that nobody reads (nginx's number, in no standard)."""
 
-_WORTH_A_LINE: Final = (401, 403, 429)
+_WORTH_A_LINE: Final = (401, 403, 404, 429)
 """Refusals that may be somebody trying doors; the line says where they came from."""
 
 _CODES: Final[Mapping[int, str]] = {404: "not_found", 405: "method_not_allowed"}
 
 
 class LastResort:
-    """Gives each request an id that its answer carries, and is the last to hear of an error.
+    """Is the last to hear of an error, and tells its id, which the answer carries.
 
     Whatever was not meant to be raised ends here, for the server would write it to its own log
     with every word of it; ``messages`` says whether ours may have them.
@@ -49,26 +49,22 @@ class LastResort:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = new_id("req")
-        scope.setdefault("state", {})["request_id"] = request_id
-        header = (b"x-request-id", request_id.encode())
+        request_id: str = scope["state"]["request_id"]
         CALLER.set(read_traceparent(_header(scope, b"traceparent")))
         begun = False
 
-        async def send_with_id(message: Message) -> None:
+        async def send_noting(message: Message) -> None:
             nonlocal begun
-            if message["type"] == "http.response.start":
-                begun = True
-                message["headers"] = [*message["headers"], header]
+            begun = True
             await send(message)
 
         with about(request_id=request_id):
             try:
-                await self._app(scope, receive, send_with_id)
+                await self._app(scope, receive, send_noting)
             except Exception as error:  # a bug of ours, whatever it is
                 answer = self._unexpected(error, request_id)
                 if not begun:
-                    await answer(scope, receive, send_with_id)
+                    await answer(scope, receive, send)
 
     def _unexpected(self, error: Exception, request_id: str) -> Response:
         self._erred("internal_error")
@@ -147,7 +143,7 @@ def _said(finding: ErrorDetails) -> str:
 
 
 def request_id(request: Request) -> str:
-    """Return the id that :class:`LastResort` gave the request."""
+    """Return the id that the request was given by :class:`turnwire.server.headers.RequestIds`."""
     return getattr(request.state, "request_id", "")
 
 

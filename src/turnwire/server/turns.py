@@ -196,22 +196,29 @@ class Turns:
     ) -> TurnRecord | None:
         """Stop what the conversation does; return the turn that was stopped, if there was one."""
         await owned(self.store, principal, conversation_id)
-        active = (await self.store.facts(principal.id, conversation_id, None)).active
-        if active is None:
-            return None
-        if not await self.supervisor.cancel(active.turn_id):
-            await self._drop(active)
-        return await self.store.turn(active.turn_id)
+        return await self._stop(conversation_id)
 
     async def erase(self, principal: Principal, conversation_id: ConversationId) -> None:
         """Delete the conversation, with all that the agent keeps of it."""
         await owned(self.store, principal, conversation_id)
-        await self.cancel(principal, conversation_id)
+        await self.remove(conversation_id)
+
+    async def remove(self, conversation_id: ConversationId) -> None:
+        """Do what :meth:`erase` does, whoever owns the conversation."""
+        await self._stop(conversation_id)
         for agent in self.agents.values():  # its own may not be served any more
             await agent.forget(conversation_id)
         await self.store.erase(conversation_id)
         for agent in self.agents.values():  # and what a turn wrote that began meanwhile
             await agent.forget(conversation_id)
+
+    async def _stop(self, conversation_id: ConversationId) -> TurnRecord | None:
+        active = (await self.store.facts("", conversation_id, None)).active
+        if active is None:
+            return None
+        if not await self.supervisor.cancel(active.turn_id):
+            await self._drop(active)
+        return await self.store.turn(active.turn_id)
 
     async def _begin(self, agent: Agent, new: NewTurn) -> Followed:
         for _ in range(_ATTEMPTS):

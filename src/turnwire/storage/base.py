@@ -7,7 +7,7 @@ gives the stored conversation.
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from turnwire.events import Citation, Envelope, Pause
 from turnwire.ids import BEGINNING, ConversationId, PauseId, RunId, Seq, TurnId
@@ -79,6 +79,13 @@ class ConversationRecord:
     created_ms: int
     updated_ms: int
     turns: int
+
+
+class Place(NamedTuple):
+    """Where a page of conversations ends: the order is by both, newest first."""
+
+    updated_ms: int
+    conversation_id: ConversationId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +261,20 @@ class TurnStore(Protocol):
         """Return the conversation."""
         ...
 
-    async def conversations(self, principal: str) -> list[ConversationRecord]:
-        """Return a principal's conversations, newest first."""
+    async def conversations(
+        self, principal: str, *, limit: int = 100, before: Place | None = None
+    ) -> list[ConversationRecord]:
+        """Return a principal's conversations, newest first: ``limit`` of those below ``before``."""
+        ...
+
+    async def abandoned(
+        self, prefix: str, *, before_ms: int, now: int, limit: int
+    ) -> list[ConversationId]:
+        """Return conversations of principals whose names begin with ``prefix``, oldest first.
+
+        Their last turn began before ``before_ms``, nothing of them runs, and no reviewer may still
+        decide about one at ``now`` (ms).
+        """
         ...
 
     async def erase(self, conversation_id: ConversationId) -> None:
@@ -289,6 +308,10 @@ class KeyStore(Protocol):
 
         The secret before it opens until ``previous_until_ms``, the one before that no more.
         """
+        ...
+
+    async def limit_key(self, key_id: str, per_minute: int | None) -> bool:
+        """Set how many requests a minute the key may make; false where it is unknown or revoked."""
         ...
 
     async def keys_used(self, used_ms: Mapping[str, int]) -> None:

@@ -757,6 +757,20 @@ async def a_rotated_key_keeps_one_secret_before_it(store: Store) -> None:
     assert not await store.rotate_key("unknown", "5" * 64, previous_until_ms=None)
 
 
+async def the_limit_of_a_key_is_changed(store: Store) -> None:
+    """To another one or to none of its own; not a revoked or unknown key's."""
+    await store.add_key(_key("a"))
+    await store.add_key(_key("gone"))
+    await store.revoke_key("gone", now=_AT)
+
+    assert await store.limit_key("a", 7)
+    assert await store.key("a") == replace(_key("a"), per_minute=7)
+    assert await store.limit_key("a", None)
+    assert await store.key("a") == replace(_key("a"), per_minute=None)
+    assert not await store.limit_key("gone", 7)
+    assert not await store.limit_key("unknown", 7)
+
+
 async def the_last_use_of_keys_is_noted(store: Store) -> None:
     """The latest time that was told stays; an unknown key is passed over."""
     for each in ("a", "b"):
@@ -825,6 +839,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     keys_are_kept_and_revoked,
     keys_are_found_by_name_in_any_number,
     a_rotated_key_keeps_one_secret_before_it,
+    the_limit_of_a_key_is_changed,
     the_last_use_of_keys_is_noted,
     a_secret_is_taken_once,
     an_open_store_is_usable,

@@ -16,6 +16,7 @@ from turnwire.storage.base import (
     Opening,
     Patience,
     PauseRecord,
+    Place,
     TurnRecord,
 )
 from turnwire.storage.members import Charge, SessionRecord, Used
@@ -214,10 +215,34 @@ class MemoryStore:
         """See :class:`turnwire.storage.base.TurnStore`."""
         return self._conversations.get(conversation_id)
 
-    async def conversations(self, principal: str) -> list[ConversationRecord]:
+    async def conversations(
+        self, principal: str, *, limit: int = 100, before: Place | None = None
+    ) -> list[ConversationRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
-        mine = [each for each in self._conversations.values() if each.principal == principal]
-        return sorted(mine, key=lambda each: -each.updated_ms)
+        mine = [
+            each
+            for each in self._conversations.values()
+            if each.principal == principal and (before is None or _place(each) < before)
+        ]
+        return sorted(mine, key=_place, reverse=True)[:limit]
+
+    async def abandoned(
+        self, prefix: str, *, before_ms: int, now: int, limit: int
+    ) -> list[ConversationId]:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        busy = {each.conversation_id for each in await self.running()}
+        for each in await self.pauses(kind="review"):
+            if each.pause.expires_ms is None or each.pause.expires_ms > now:
+                busy.add(each.conversation_id)
+        left = [
+            each
+            for each in self._conversations.values()
+            if each.principal.startswith(prefix)
+            and each.updated_ms < before_ms
+            and each.conversation_id not in busy
+        ]
+        left.sort(key=lambda each: each.updated_ms)
+        return [each.conversation_id for each in left[:limit]]
 
     async def erase(self, conversation_id: ConversationId) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
@@ -265,6 +290,14 @@ class MemoryStore:
             previous_hash=None if previous_until_ms is None else key.secret_hash,
             previous_until_ms=previous_until_ms,
         )
+        return True
+
+    async def limit_key(self, key_id: str, per_minute: int | None) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        key = self._keys.get(key_id)
+        if key is None or key.revoked_ms is not None:
+            return False
+        self._keys[key_id] = replace(key, per_minute=per_minute)
         return True
 
     async def keys_used(self, used_ms: Mapping[str, int]) -> None:
@@ -393,3 +426,7 @@ class MemoryStore:
         turn = self._turns.get(turn_id)
         if turn is None or turn.phase != "paused":
             raise Conflict
+
+
+def _place(record: ConversationRecord) -> Place:
+    return Place(record.updated_ms, record.conversation_id)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
-from turnwire.storage import metering, sessions, sign_ins_sql, statements
+from turnwire.storage import lists, metering, sessions, sign_ins_sql, statements
 from turnwire.storage.base import (
     Answer,
     ConversationFacts,
@@ -24,6 +24,7 @@ from turnwire.storage.base import (
     Opening,
     Patience,
     PauseRecord,
+    Place,
     TurnRecord,
 )
 from turnwire.storage.members import Charge, SessionRecord, Used
@@ -175,9 +176,19 @@ class SqliteStore:
         """See :class:`turnwire.storage.base.TurnStore`."""
         return await self._query(lambda db: statements.conversation(db, conversation_id))
 
-    async def conversations(self, principal: str) -> list[ConversationRecord]:
+    async def conversations(
+        self, principal: str, *, limit: int = 100, before: Place | None = None
+    ) -> list[ConversationRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
-        return await self._query(lambda db: statements.conversations(db, principal))
+        return await self._query(lambda db: lists.conversations(db, principal, limit, before))
+
+    async def abandoned(
+        self, prefix: str, *, before_ms: int, now: int, limit: int
+    ) -> list[ConversationId]:
+        """See :class:`turnwire.storage.base.TurnStore`."""
+        return await self._query(
+            lambda db: lists.abandoned(db, prefix, before_ms=before_ms, now=now, limit=limit)
+        )
 
     async def erase(self, conversation_id: ConversationId) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
@@ -219,6 +230,12 @@ class SqliteStore:
             previous_until_ms=previous_until_ms,
         )
         return await self._writer.run(lambda db: db.execute(rotate).rowcount == 1)
+
+    async def limit_key(self, key_id: str, per_minute: int | None) -> bool:
+        """See :class:`turnwire.storage.base.KeyStore`."""
+        valid = update(KEYS).where(KEYS.c.key_id == key_id, KEYS.c.revoked_ms.is_(None))
+        limit = valid.values(per_minute=per_minute)
+        return await self._writer.run(lambda db: db.execute(limit).rowcount == 1)
 
     async def keys_used(self, used_ms: Mapping[str, int]) -> None:
         """See :class:`turnwire.storage.base.KeyStore`."""

@@ -330,13 +330,6 @@ def conversation(db: Connection, conversation_id: ConversationId) -> Conversatio
     return conversation_record(found[0]) if found else None
 
 
-def conversations(db: Connection, principal: str) -> list[ConversationRecord]:
-    """Return a principal's conversations, newest first."""
-    mine = select(CONVERSATIONS).where(CONVERSATIONS.c.principal == principal)
-    rows = db.execute(mine.order_by(CONVERSATIONS.c.updated_ms.desc())).mappings()
-    return [conversation_record(each) for each in rows]
-
-
 def erase(db: Connection, conversation_id: ConversationId) -> None:
     """Delete a conversation and everything that hangs on it."""
     its_turns = select(TURNS.c.turn_id).where(TURNS.c.conversation_id == conversation_id)

@@ -47,12 +47,14 @@ class Execution:
         self._tokens = tokens
         self._started: TurnStarted | None = None
         self._latest: Envelope | None = None
+        self._has_said = False
         self._citations: list[Citation] = []
         self._decisions: list[GuardrailDecision] = []
 
     def say(self, envelope: Envelope, /) -> Iterable[WireMessage]:
         """Return the frame that says this event, or nothing."""
         event = envelope.event
+        self._has_said = True
         if type(event) is TextDelta:  # nine of ten events
             self._latest = envelope
             if not self._tokens:
@@ -94,10 +96,14 @@ class Execution:
                 pass
 
     def end(self, *, error_id: str) -> Iterable[WireMessage]:
-        """See :class:`turnwire.wires.base.Wire`."""
+        """See :class:`turnwire.wires.base.Wire`.
+
+        A client that has heard it all is told the ending again: an empty stream would bring it
+        back for ever.
+        """
         latest, cut = self._latest, StreamInterrupted
         if latest is not None and isinstance(latest.event, RUN_ENDINGS):
-            return ()
+            return () if self._has_said else (self._ending(latest, latest.event),)
         body = ErrorBody(
             code=cut.code, message=cut.public, retryable=cut.retryable, error_id=error_id
         )

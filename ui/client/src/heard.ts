@@ -75,7 +75,9 @@ export class Heard {
       this.#lastWords = seq(told.id);
       this.#text += told.data.text;
     } else if (!closes(told)) {
-      const name = `${told.id} ${told.event} ${JSON.stringify(told.data)}`;
+      // Each stream opens the message anew, under the id of its run's first event.
+      const id = told.event === "message.started" ? "" : told.id;
+      const name = `${id} ${told.event} ${JSON.stringify(told.data)}`;
       if (this.#others.has(name)) return false;
       this.#others.add(name);
     }

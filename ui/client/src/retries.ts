@@ -1,5 +1,6 @@
 import { Cut } from "./connection.js";
 import { Disconnected, Refused } from "./errors.js";
+import type { Ending } from "./turn.js";
 import { backOff } from "./waiting.js";
 
 /** What the next request is: the question, the events after those heard, an answer to a pause. */
@@ -16,7 +17,12 @@ export interface Standing {
 }
 
 const MOST_RESTARTS = 10;
-const LONGEST_WAIT = 60_000;
+/** Seconds; a server that asks for a longer wait is a refusal at once. */
+const LONGEST_WAIT = 30;
+/** The server is not there for now; who says 503 has done nothing, and the others may have. */
+const AWAY: readonly number[] = [502, 503, 504];
+/** What the second of two equal answers to a pause is told. */
+const TAKEN: readonly string[] = ["confirmation_unavailable", "resume_unavailable", "already_decided"];
 
 /** Decides how one telling of a turn goes on after what went wrong. */
 export class Retries {
@@ -28,10 +34,23 @@ export class Retries {
   #joins = false;
   #restarts = 0;
   #rereads = false;
+  /** An answer to a pause that was refused when it was sent again. */
+  #refused: Refused | undefined;
 
   constructor(attempts: number, step: Step) {
     this.#attempts = attempts;
     this.step = step;
+  }
+
+  /** Note that something new came. */
+  heard(): void {
+    this.failures = 0;
+    this.#refused = undefined;
+  }
+
+  /** Note how the turn stands at its stream's end. Throws the refusal of an answer that did not arrive. */
+  close(ending: Ending | undefined): void {
+    if (this.#refused !== undefined && ending?.kind === "paused") throw this.#refused;
   }
 
   /** Whether the stream's `error` means that the turn is to be told again from its beginning. */
@@ -62,18 +81,21 @@ export class Retries {
     if (!unanswered) this.follow(standing);
     this.failures += 1;
     if (this.failures >= this.#attempts) {
+      if (failure instanceof Refused) throw failure;
       const message = `The turn could not be followed: ${failure.message} (${this.failures} times)`;
       throw new Disconnected(message, { cause: failure });
     }
     const asked = (failure instanceof Refused && failure.retryAfter) || 0;
-    const wait = Math.max(backOff(this.failures, Math.random()), asked * 1000);
+    const wait = asked * 1000 + backOff(this.failures, Math.random());
     return { wait, fromBeginning: false };
   }
 
   /** Whether the refusal says that another step is the right one. */
-  #turns({ status, code }: Refused, { isMember, hasQuestion }: Standing): boolean {
-    if (this.step === "answer" && status === 403 && !this.#isFirst) {
-      this.step = "attach"; // the answer that was cut has arrived
+  #turns(refused: Refused, { isMember, hasQuestion }: Standing): boolean {
+    const { status, code } = refused;
+    if (this.step === "answer" && TAKEN.includes(code) && !this.#isFirst) {
+      this.step = "attach"; // the answer that was cut has arrived, as the turn will tell
+      this.#refused = refused;
       return true;
     }
     if (this.step !== "attach") return false;
@@ -88,9 +110,8 @@ export class Retries {
 
   #isWorthIt(failure: unknown): failure is Cut | Refused {
     if (failure instanceof Cut) return true;
-    if (!(failure instanceof Refused) || !failure.retryable) return false;
-    if ((failure.retryAfter ?? 0) * 1000 > LONGEST_WAIT) return false;
-    // What turnwire refuses at first is the caller's to hear; later it is a server that restarts.
-    return !this.#isFirst || failure.code.startsWith("http_");
+    if (!(failure instanceof Refused)) return false;
+    const { status, retryAfter = 0 } = failure;
+    return (AWAY.includes(status) || (status === 429 && retryAfter > 0)) && retryAfter <= LONGEST_WAIT;
   }
 }

@@ -1,6 +1,7 @@
 import { Cut } from "./connection.js";
 import type { Call, Connection } from "./connection.js";
 import { Disconnected, TurnwireError } from "./errors.js";
+import type { JsonValue } from "./events.js";
 import { Heard } from "./heard.js";
 import type { Told } from "./heard.js";
 import { Retries } from "./retries.js";
@@ -81,6 +82,14 @@ export class Turn implements AsyncIterable<TurnEvent> {
     return this.#run("answer", "/chat/resume");
   }
 
+  /**
+   * Answer questions of the graph's own, which `ending.questions` has, each by its `pause_id`, and
+   * tell what comes. What is left out goes on waiting.
+   */
+  answer(answers: Record<string, JsonValue>): AsyncGenerator<TurnEvent> {
+    return this.#run("answer", "/chat/resume", { answers });
+  }
+
   /** Stop what the member's conversation does; return whether there was anything to stop. */
   async cancel(): Promise<boolean> {
     const path = `/conversations/${encodeURIComponent(this.#conversationId())}/cancel`;
@@ -111,11 +120,11 @@ export class Turn implements AsyncIterable<TurnEvent> {
           }
           this.#recognise(told);
           for (const event of this.#heard.take(told)) {
-            retries.failures = 0;
+            if (!closes(event)) retries.heard();
             this.#message = reduce(this.#message, event);
             yield event;
           }
-          if (closes(told)) return;
+          if (closes(told)) return retries.close(this.#message.ending);
         }
         throw new Cut("the stream ended without saying how the turn stands", true);
       } catch (failure) {
@@ -143,9 +152,11 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   #recognise(told: Told): void {
     const { id } = this.#message;
-    if (told.event === "message.started" && id !== "" && told.data.message_id !== id) {
+    if (told.event !== "message.started") return;
+    if (id !== "" && told.data.message_id !== id) {
       throw new Disconnected("The turn is not known any more; another one was begun.");
     }
+    this.#message = { ...this.#message, ending: undefined }; // it has gone on
   }
 
   async #call(step: Exclude<Step, "answer">): Promise<Call> {

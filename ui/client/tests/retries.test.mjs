@@ -43,15 +43,45 @@ test("an answer that was cut before its head is sent again, and refused then it 
   assert.throws(() => steps("answer", [unavailable, member]), { code: "confirmation_unavailable" });
 });
 
-test("what turnwire refuses at first is for the caller, and later it is waited for", () => {
-  const draining = refused(503, "draining", true, { retryAfter: 5 });
-  assert.throws(() => steps("ask", [draining, unnamed]), { code: "draining" });
-  const retries = new Retries(6, "ask");
-  retries.after(cut(), member);
-  assert.ok(retries.after(draining, member).wait >= 5000);
-  assert.throws(() => retries.after(refused(401, "invalid_api_key"), member), { code: "invalid_api_key" });
-  const nextDay = refused(429, "quota_exceeded", true, { retryAfter: 86_400 });
-  assert.throws(() => retries.after(nextDay, member), { code: "quota_exceeded" });
+test("an answer that was refused when it came again is for the caller, unless the turn has gone on", () => {
+  const waits = { kind: "paused", reason: "awaiting_input", questions: [] };
+  for (const code of ["confirmation_unavailable", "resume_unavailable", "already_decided"]) {
+    const retries = new Retries(6, "answer");
+    retries.after(cut(false), member);
+    retries.after(refused(code === "already_decided" ? 409 : 403, code), member);
+    assert.equal(retries.step, "attach");
+    assert.throws(() => retries.close(waits), { code });
+    retries.heard();
+    retries.close(waits);
+  }
+  const done = new Retries(6, "answer");
+  done.after(cut(false), member);
+  done.after(refused(403, "confirmation_unavailable"), member);
+  done.close({ kind: "completed", reason: "stop" });
+});
+
+test("a refusal that may pass is waited for, from the first on, and a longer or another one is not", () => {
+  for (const [status, code, retryAfter] of [[503, "draining", 5], [429, "rate_limited", 5], [503, "overloaded", 30]]) {
+    const retries = new Retries(6, "ask");
+    assert.ok(retries.after(refused(status, code, true, { retryAfter }), unnamed).wait >= retryAfter * 1000);
+    assert.equal(retries.step, "ask");
+  }
+  for (const no of [
+    refused(401, "invalid_api_key"),
+    refused(409, "turn_in_progress", true),
+    refused(429, "rate_limited", true),
+    refused(429, "quota_exceeded", true, { retryAfter: 86_400 }),
+    refused(503, "draining", true, { retryAfter: 31 }),
+  ]) {
+    assert.throws(() => steps("ask", [no, unnamed]), { code: no.code });
+  }
+});
+
+test("refusals end too, as the refusal that they are", () => {
+  const retries = new Retries(2, "ask");
+  const draining = refused(503, "draining", true);
+  retries.after(draining, unnamed);
+  assert.throws(() => retries.after(draining, unnamed), { code: "draining" });
 });
 
 test("what a proxy answers in the server's place is tried again", () => {
