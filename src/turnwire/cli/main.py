@@ -1,10 +1,10 @@
-"""``turnwire``: serve, chat, ingest, keys, link, doctor, policy, demo-provider."""
+"""``turnwire``: serve, chat, ingest, keys, link, audit, doctor, policy, demo-provider."""
 
 import sys
 
 import typer
 
-from turnwire.cli import chat, demo_provider, doctor, ingest, keys, policy, serve
+from turnwire.cli import audit, chat, demo_provider, doctor, ingest, keys, policy, serve
 from turnwire.cli.output import STDERR
 from turnwire.errors import SetupError, TurnwireError
 
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("chat")(chat.chat)
+app.command("audit")(audit.audit)
 app.command("doctor")(doctor.doctor)
 app.command("demo-provider")(demo_provider.demo_provider)
 app.command("ingest")(ingest.ingest)
