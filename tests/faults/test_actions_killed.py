@@ -15,7 +15,7 @@ from tests.server.running import Api, Process
 from tests.server.upstream import Upstream
 
 MOMENTS = 30
-TOGETHER = 6
+TOGETHER = 10
 """Actions around which one kill happens, each at a moment of its own."""
 TOLD = {"ok": "ok", "tool_failed": "error", "unknown": "error"}
 

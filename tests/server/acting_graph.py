@@ -1,7 +1,7 @@
 """A graph that puts actions to the member: `<address> | <reason> | <reason> …`, one for each."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from operator import add
 from typing import Annotated, Any, Final
 
@@ -98,7 +98,7 @@ def _each(state: Asked) -> list[Send]:
 
 async def _confirm(state: One, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     given = state["proposal"]
-    proposal = Proposal(**{**given, "call": Call(**given["call"])})
+    proposal = replace(Proposal(**given), call=Call(**given["call"]))
     answer = ask_member(proposal)
     context = runtime.context
     outcome = await TOOLS.decided(

@@ -48,9 +48,17 @@ class Waiting:
         return self.api.post("/chat/confirm", **self.body(reason, decision, **more))
 
 
-def propose(api: Api, url: str, *reasons: str, tool: str = "book_call", **more: object) -> Waiting:
+def propose(
+    api: Api,
+    url: str,
+    *reasons: str,
+    tool: str = "book_call",
+    conversation_id: str | None = None,
+) -> Waiting:
     """Have so many actions proposed."""
-    return Waiting(api, asked(api, " | ".join((f"{url} {tool}", *reasons)), **more))
+    message = " | ".join((f"{url} {tool}", *reasons))
+    more = {} if conversation_id is None else {"conversation_id": conversation_id}
+    return Waiting(api, asked(api, message, headers=None, **more))
 
 
 def ended(frames: list[Frame]) -> list[tuple[str, str, str | None]]:

@@ -119,7 +119,11 @@ def test_of_two_hundred_answers_at_once_one_acts(members: Acting, upstream: Upst
         httpx.Client(base_url=members.url, headers=headers, timeout=60, limits=limits) as http,
         ThreadPoolExecutor(200) as pool,
     ):
-        answers = list(pool.map(lambda _: http.post("/chat/confirm", json=body), range(200)))
+
+        def confirm(_: int) -> httpx.Response:
+            return http.post("/chat/confirm", json=body)
+
+        answers = list(pool.map(confirm, range(200)))
     assert Counter(each.status_code for each in answers) == {200: 1, 403: 199}
     assert upstream.booked == ["a bill"]
     told = {_code(each) for each in answers if each.status_code == 403}

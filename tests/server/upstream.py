@@ -11,9 +11,10 @@ from typing import Self
 class Upstream:
     """Books calls. How it answers is said by the reason's first word.
 
-    ``paced``: after 0.05 s. ``slow``: after 0.5 s. ``500``: nothing is booked. ``500-after``: it is booked, and an error is
-    answered. ``silent``: it is booked, and nothing is answered for 3 s. ``once-silent``: so at the
-    first time only. A key that is known gets its first answer again and books nothing.
+    ``paced``: after 0.05 s. ``slow``: after 0.5 s. ``500``: nothing is booked. ``500-after``: it is
+    booked, and an error is answered. ``silent``: it is booked, and nothing is answered for 3 s.
+    ``once-silent``: so at the first time only. A key that is known gets its first answer again
+    and books nothing.
     """
 
     def __init__(self) -> None:

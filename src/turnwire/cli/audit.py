@@ -28,7 +28,7 @@ _AGO: Final = re.compile(r"([0-9]{1,6})([mhd])", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def audit(
+def audit(  # noqa: PLR0913 - one an option
     conversation: Annotated[str | None, typer.Option(help="Of this conversation only.")] = None,
     member: Annotated[str | None, typer.Option(help="Of this member only, by their id.")] = None,
     tool: Annotated[str | None, typer.Option(help="Of this tool only.")] = None,
