@@ -23,7 +23,7 @@ _COLUMNS: Final = (
     *("at", "step", "result", "tool", "risk", "confirmation_id", "conversation_id", "turn_id"),
     *("principal", "decided_by", "arguments_hash", "code", "receipt", "agent"),
 )
-_SHOWN: Final = ("at", "step", "result", "tool", "code", "receipt", "principal", "confirmation_id")
+_SHOWN: Final = ("at", "result", "tool", "code", "receipt", "confirmation_id")
 _AGO: Final = re.compile(r"([0-9]{1,6})([mhd])", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -67,7 +67,7 @@ def audit(  # noqa: PLR0913 - one an option
 def _print(entries: Sequence[AuditEntry]) -> None:
     table = Table(box=None, pad_edge=False)
     for name in _SHOWN:
-        table.add_column(name, overflow="fold", no_wrap=name == "at")
+        table.add_column(name, overflow="fold", no_wrap=name in ("at", "result"))
     for each in entries:
         facts = _facts(each)
         table.add_row(*(literal(facts[name] or "") for name in _SHOWN))
