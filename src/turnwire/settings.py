@@ -22,6 +22,7 @@ from pydantic_settings import (
 from turnwire.admission.api_keys import MAX_PER_MINUTE
 from turnwire.errors import SetupError
 from turnwire.models.roles import ANSWER, Chain, Link, Role, link_of
+from turnwire.nodes.tools.mcp_server import McpServer
 
 _ORIGIN: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.ASCII
@@ -55,6 +56,10 @@ class Settings(BaseSettings):
     policy: str | None = None
     """The guardrail policy: ``health``, ``insurance``, ``docs`` or a file; none: what fits."""
 
+    mcp_servers: dict[str, McpServer] = {}
+    """MCP servers whose tools are used, by name; JSON in a variable, a table in the file. Their
+    tools are ``write`` and wait for the member's confirmation, unless ``risk`` or ``risks`` says
+    that they only read."""
     reranker: str | None = None
     """``package.module:factory``: a function that returns ``(query, texts) -> scores``."""
     model: str = "quoting"

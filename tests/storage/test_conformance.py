@@ -3,11 +3,17 @@ from pathlib import Path
 import pytest
 
 from tests.storage.stores import KINDS, Kind, opened
-from turnwire.storage import conformance_lists, conformance_members, conformance_sign_ins
+from turnwire.storage import (
+    conformance_actions,
+    conformance_lists,
+    conformance_members,
+    conformance_sign_ins,
+)
 from turnwire.storage.conformance import CHECKS, Check
 
 ALL: tuple[Check, ...] = (
     *CHECKS,
+    *conformance_actions.CHECKS,
     *conformance_lists.CHECKS,
     *conformance_members.CHECKS,
     *conformance_sign_ins.CHECKS,

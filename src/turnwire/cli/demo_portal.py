@@ -10,6 +10,7 @@ from turnwire.cli.address import bound, http_url
 from turnwire.cli.output import STDERR, DataDir
 from turnwire.clock import system_now
 from turnwire.errors import SetupError
+from turnwire.portal.address import DEMO_SERVICE_KEY
 from turnwire.portal.routes import Portal
 from turnwire.portal.serving import FILE, config_of
 from turnwire.portal.store import PortalStore
@@ -35,7 +36,9 @@ def demo_portal(
     settings = read(data_dir=data_dir, portal_service_key=service_key)
     log_to_stderr("info", form="text")
     with PortalStore(settings.data_dir / FILE) as store, _listening(host, port) as listening:
-        portal = Portal(store, service_key=settings.portal_service_key, now=system_now)
+        portal = Portal(
+            store, service_key=settings.portal_service_key or DEMO_SERVICE_KEY, now=system_now
+        )
         address = http_url(host, int(listening.getsockname()[1]))
         STDERR.print(f"demo portal: portal_url {address}", highlight=False)
         uvicorn.Server(config_of(portal.app())).run(sockets=[listening])

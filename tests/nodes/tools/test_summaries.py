@@ -1,0 +1,27 @@
+"""What a member is asked is one sentence in their language, whatever the arguments are."""
+
+import pytest
+from pydantic import JsonValue
+
+from turnwire.nodes.tools.summaries import summary
+
+ASKED = {"en": "Call you about: {reason} {when}", "es": "Llamarle por: {reason}"}
+
+
+@pytest.mark.parametrize(
+    ("locale", "arguments", "told"),
+    [
+        ("en", {"reason": "a bill"}, "Call you about: a bill"),
+        ("es-MX", {"reason": "una factura"}, "Llamarle por: una factura"),
+        ("fr", {"reason": "x", "when": "now"}, "Call you about: x now"),
+        ("en", {"reason": "{when.__class__}"}, "Call you about: {when.__class__}"),
+        ("en", {"reason": ["a", 1]}, 'Call you about: ["a", 1]'),
+        ("en", {"reason": "a\n\n  b"}, "Call you about: a b"),
+    ],
+)
+def test_a_summary_has_the_arguments_in_it(locale: str, arguments: dict[str, JsonValue], told: str):
+    assert summary(ASKED, locale, arguments) == told
+
+
+def test_a_long_argument_is_cut():
+    assert len(summary(ASKED, "en", {"reason": "x" * 5000})) < 250
