@@ -149,6 +149,8 @@ class GraphAgent:
             model=work.model,
             rerank=work.hints.rerank,
             timezone=work.hints.timezone,
+            channel=work.channel,
+            can_sign_in=work.can_sign_in,
             secrets=work.secrets,
         )
         schema = self._graph.context_schema
