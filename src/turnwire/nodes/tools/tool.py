@@ -62,7 +62,7 @@ class ToolFailed(Exception):
         super().__init__(public)
         self.public = public
         self.code = code
-        self.happened = happened
+        self.happened: Literal[False] | None = happened
 
 
 Run = Callable[[Mapping[str, JsonValue], Caller], Awaitable[JsonValue]]
@@ -87,6 +87,12 @@ class Tool:
     """Seconds until a call counts as failed."""
     expires_in: float = 600.0
     """Seconds that a proposed action waits for its confirmation."""
+    idempotent: bool = False
+    """Of an action: the upstream drops a repetition under the same ``idempotency_key``, so that a
+    call whose end nobody knows is made once more."""
+    receipt: str | None = None
+    """Of an action: the member of its result by which the upstream names what it did, such as
+    ``callback_id``; the audit keeps it."""
     summary: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the member is asked, by locale: ``Ask an adviser to call you back about: {reason}``."""
 
@@ -110,7 +116,11 @@ class Outcome:
     error: str | None = None
     """What the member may read."""
     code: str | None = None
-    """For the model; ``sign_in_required``, ``invalid_arguments``, ``timeout`` … an open set."""
+    """For the model; ``sign_in_required``, ``invalid_arguments``, ``timeout`` … an open set.
+
+    ``outcome_unknown``: nobody knows whether an action happened. ``rejected``: the member said no,
+    and ``result`` is ``{"feedback": …}``, what they said to it or null.
+    """
     duration_ms: int = 0
 
 

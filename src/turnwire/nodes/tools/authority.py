@@ -1,0 +1,66 @@
+"""What lets tools act: grants of confirmations, credentials of members, and tasks that are owned.
+
+A server binds them for each of its runs; an executor that was given none of its own uses those.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
+from typing import Any, Final, Literal, Protocol
+
+from turnwire.nodes.tools.tool import Credential, Credentials
+
+Ended = Literal["ok", "tool_failed", "unknown"]
+"""What is known of an action that was begun."""
+
+
+class Grants(Protocol):
+    """Where confirmations are kept, and what became of what was approved."""
+
+    async def take_grant(
+        self, confirmation_id: str, *, principal: str, tool: str, arguments_hash: str
+    ) -> bool:
+        """Whether this member has approved this tool with these arguments, and nobody acted yet.
+
+        Of many who ask, one is told yes, once and for all. What belongs to a turn that does not
+        run, to somebody else or to another action is not granted.
+        """
+        ...
+
+    async def note_outcome(
+        self, confirmation_id: str, ended: Ended, *, code: str | None, receipt: str | None
+    ) -> None:
+        """Keep how an action ended whose grant was taken; the first to say so is believed."""
+        ...
+
+
+class NoGrants:
+    """Stands where nothing is kept: no action can be done."""
+
+    async def take_grant(
+        self, confirmation_id: str, *, principal: str, tool: str, arguments_hash: str
+    ) -> bool:
+        """Return no."""
+        return False
+
+    async def note_outcome(
+        self, confirmation_id: str, ended: Ended, *, code: str | None, receipt: str | None
+    ) -> None:
+        """Keep nothing."""
+
+
+class NoCredentials:
+    """Stands where nobody can sign in."""
+
+    async def credential(self, principal: str, /) -> Credential | None:
+        """Return none."""
+        return None
+
+
+Own = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+"""Starts work that goes on although whoever began it is cancelled, and waits for it at the end."""
+
+GRANTS: Final[ContextVar[Grants]] = ContextVar("GRANTS", default=NoGrants())  # noqa: B039
+CREDENTIALS: Final[ContextVar[Credentials]] = ContextVar("CREDENTIALS", default=NoCredentials())  # noqa: B039
+OWN: Final[ContextVar[Own | None]] = ContextVar("OWN", default=None)
+"""Of the run to which the current task belongs."""

@@ -1,0 +1,37 @@
+"""What a member is asked about an action, in one sentence."""
+
+import json
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+_LONGEST = 200
+
+
+class _Values(dict[str, str]):
+    """What stands for the names in braces; what was not given is left out."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def summary(templates: Mapping[str, str], locale: str, arguments: Mapping[str, JsonValue]) -> str:
+    """Return the sentence in the member's language, or the first there is.
+
+    Args:
+        templates: by locale; a name in braces stands for the argument of that name.
+        locale: BCP 47; of ``es-MX`` also ``es`` will do.
+        arguments: as they may be shown.
+    """
+    template = (
+        templates.get(locale)
+        or templates.get(locale.partition("-")[0])
+        or next(iter(templates.values()))
+    )
+    shown = _Values({name: _written(each) for name, each in arguments.items()})
+    return " ".join(template.format_map(shown).split())
+
+
+def _written(value: JsonValue) -> str:
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return written if len(written) <= _LONGEST else f"{written[: _LONGEST - 1]}…"
