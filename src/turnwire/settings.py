@@ -22,6 +22,7 @@ from pydantic_settings import (
 from turnwire.admission.api_keys import MAX_PER_MINUTE
 from turnwire.errors import SetupError
 from turnwire.models.roles import ANSWER, Chain, Link, Role, link_of
+from turnwire.portal.address import DEMO_SERVICE_KEY
 
 _ORIGIN: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.ASCII
@@ -54,6 +55,11 @@ class Settings(BaseSettings):
     """``package.module:graph``: serve this graph instead of the shipped agents."""
     policy: str | None = None
     """The guardrail policy: ``health``, ``insurance``, ``docs`` or a file; none: what fits."""
+
+    portal_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """The members' portal; none: in development, a demo portal is started beside the server."""
+    portal_service_key: str = Field(default=DEMO_SERVICE_KEY, min_length=1, repr=False)
+    """The key by which the portal knows the server; the default is the demo portal's."""
 
     reranker: str | None = None
     """``package.module:factory``: a function that returns ``(query, texts) -> scores``."""

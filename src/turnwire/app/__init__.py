@@ -2,6 +2,7 @@
 
 from turnwire.app.composition import create, key_store
 from turnwire.app.policies import access_policy
+from turnwire.app.portals import portal_beside
 from turnwire.app.process import alone_in
 from turnwire.app.served import INDEX, Served, corpora, load_served, models, screen_of
 
@@ -15,5 +16,6 @@ __all__ = [
     "key_store",
     "load_served",
     "models",
+    "portal_beside",
     "screen_of",
 ]

@@ -1,10 +1,10 @@
-"""``turnwire``: serve, chat, ingest, keys, link, doctor, policy, demo-provider."""
+"""``turnwire``: serve, chat, ingest, keys, link, doctor, policy, demo-portal, demo-provider."""
 
 import sys
 
 import typer
 
-from turnwire.cli import chat, demo_provider, doctor, ingest, keys, policy, serve
+from turnwire.cli import chat, demo_portal, demo_provider, doctor, ingest, keys, policy, serve
 from turnwire.cli.output import STDERR
 from turnwire.errors import SetupError, TurnwireError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command("serve")(serve.serve)
 app.command("chat")(chat.chat)
 app.command("doctor")(doctor.doctor)
+app.command("demo-portal")(demo_portal.demo_portal)
 app.command("demo-provider")(demo_provider.demo_provider)
 app.command("ingest")(ingest.ingest)
 app.command("link")(keys.link_command)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 import uvicorn
 
-from turnwire.app import access_policy, alone_in, corpora, create
+from turnwire.app import access_policy, alone_in, corpora, create, portal_beside
 from turnwire.cli.address import bound, http_url, reachable
 from turnwire.cli.ingest import ingest_into
 from turnwire.cli.keys import link, new_link, no_page
@@ -18,6 +18,7 @@ from turnwire.cli.output import STDERR, STDOUT, DataDir
 from turnwire.cli.serving import Serving, announced
 from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
+from turnwire.portal.address import PortalAddress
 from turnwire.settings import Settings, read
 from turnwire.telemetry.logs import LogFormat, log_to_stderr
 
@@ -68,14 +69,15 @@ def serve(  # noqa: PLR0913 - one an option
         for corpus, root in corpora(settings).items():
             ingest_into(settings, root, corpus, skips="none" if settings.docs is None else "new")
     code = new_link(settings) if access_policy(settings).cookies else None
-    with _listen(settings) as listening, ExitStack() as told:
+    with _listen(settings) as listening, ExitStack() as beside, ExitStack() as told:
+        portal = beside.enter_context(portal_beside(settings))
         taken = int(listening.getsockname()[1])
         address = http_url(settings.host, taken)
         here = Serving(http_url(reachable(settings.host), taken), no_page(settings))
 
         def tell() -> None:
             told.enter_context(announced(settings.data_dir, here))
-            _tell(address, code)
+            _tell(address, code, portal)
 
         server = _Server(
             uvicorn.Config(
@@ -90,6 +92,7 @@ def serve(  # noqa: PLR0913 - one an option
             ),
             ready=tell,
             leaving=told.close,
+            left=beside.close,
         )
         server.run(sockets=[listening])
 
@@ -103,10 +106,12 @@ class _Server(uvicorn.Server):
         *,
         ready: Callable[[], None],
         leaving: Callable[[], None],
+        left: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._ready = ready
         self._leaving = leaving
+        self._left = left
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen."""
@@ -119,6 +124,7 @@ class _Server(uvicorn.Server):
         """Stop to listen; uvicorn then ends the process by the signal, and nothing runs after."""
         self._leaving()
         await super().shutdown(sockets)
+        self._left()  # running turns may have needed it until now
 
 
 def _tune_collector() -> None:
@@ -138,7 +144,9 @@ def _listen(settings: Settings) -> socket.socket:
         ) from None
 
 
-def _tell(address: str, code: str | None) -> None:
+def _tell(address: str, code: str | None, portal: PortalAddress | None) -> None:
+    if portal is not None:
+        STDERR.print(f"the members' portal is {portal.url}", highlight=False)
     STDERR.print(f"turnwire listens on {address}", highlight=False)
     if code is None:
         STDERR.print("Every route but health needs an API key: turnwire keys create --help")

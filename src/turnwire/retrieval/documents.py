@@ -105,6 +105,7 @@ class Outline:
     def __init__(self) -> None:
         self.first_heading: str | None = None
         self._headings: list[tuple[int, str]] = []
+        self._page: int | None = None
         self._blocks: list[str] = []
         self._sections: list[Section] = []
 
@@ -117,6 +118,11 @@ class Outline:
         self.first_heading = self.first_heading or text
         self._headings = [above for above in self._headings if above[0] < level]
         self._headings.append((level, text))
+
+    def page(self, number: int) -> None:
+        """Begin a page; a section that goes on there is cut in two, each below the same heading."""
+        self._close()
+        self._page = number
 
     def block(self, text: str) -> None:
         """Add a paragraph to the section that is open."""
@@ -132,7 +138,7 @@ class Outline:
     def _close(self) -> None:
         if self._blocks:
             heading = HEADING_SEPARATOR.join(text for _, text in self._headings) or None
-            self._sections.append(Section(heading, None, "\n\n".join(self._blocks)))
+            self._sections.append(Section(heading, self._page, "\n\n".join(self._blocks)))
             self._blocks = []
 
 

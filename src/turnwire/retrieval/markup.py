@@ -18,6 +18,8 @@ _FRONT_MATTER: Final = re.compile(
 )
 _ATX: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_PAGE: Final = re.compile(r"\s*page\s+([1-9]\d{0,4})\s*", re.I | re.A)
+_PAGE_LINE: Final = re.compile(r"<!-- page (\d+) -->")
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,4}[.)])\s")
 _LINK: Final = re.compile(
@@ -67,7 +69,10 @@ def parse_text(path: Path, data: bytes) -> Draft:
 
 
 def parse_markdown(path: Path, data: bytes) -> Draft:
-    """Return Markdown's sections by heading, with what the YAML front matter says."""
+    """Return Markdown's sections by heading, with what the YAML front matter says.
+
+    A comment ``<!-- page 12 -->`` says that page 12 begins there.
+    """
     text = decoded(path, data).replace("\r\n", "\n").replace("\r", "\n")
     facts, body = _front_matter(path, text)
     outline = Outline()
@@ -160,12 +165,15 @@ def _outline_markdown(body: str, outline: Outline) -> None:
         ):
             outline.heading(1 if under[1][0] == "=" else 2, _plain(paragraph.pop()))
         else:
-            _continue(line, paragraph, close)
+            _continue(line, paragraph, close, outline)
     close()
 
 
-def _continue(line: str, paragraph: list[str], close: Callable[[], None]) -> None:
-    if not line.strip():
+def _continue(line: str, paragraph: list[str], close: Callable[[], None], outline: Outline) -> None:
+    if page := _PAGE_LINE.fullmatch(line):
+        close()
+        outline.page(int(page[1]))
+    elif not line.strip():
         close()
     elif not _is_rule(line):
         paragraph.append(line)
@@ -180,7 +188,15 @@ def _unclosed(heading: str) -> str:
 def _without_comments(text: str) -> str:
     first, *rest = text.split("<!--")
     parts = (each.partition("-->") for each in rest)
-    return first + "".join(after if end else before for before, end, after in parts)
+    return first + "".join(
+        f"{_page_line(before)}{after}" if end else before for before, end, after in parts
+    )
+
+
+def _page_line(comment: str) -> str:
+    """Return the one kind of comment that is kept, on a line of its own."""
+    page = _PAGE.fullmatch(comment)
+    return f"\n<!-- page {page[1]} -->\n" if page else ""
 
 
 def _is_rule(line: str) -> bool:
