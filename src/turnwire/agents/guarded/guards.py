@@ -96,7 +96,8 @@ def guardrail_pre(
             policy=parts.policy,
             locale=_locale(parts, state),
         )
-        if expected(state):
+        doubtful = verdict.outcome == "proceed" and not verdict.is_known
+        if doubtful and await asyncio.to_thread(expected, state):
             verdict = replace(verdict, is_known=True)
         question = "\n\n".join(verdict.messages[len(sent) :])
         query = question

@@ -26,8 +26,6 @@ class Voice:
         mapping: the member's own details, to put back.
         gate: takes the sentences, but under ``flag``.
         refusal: what is said in place of an answer that may not be said.
-        before: what of the answer was said before, which stands in any case.
-        node: the node that speaks.
     """
 
     def __init__(
@@ -39,8 +37,6 @@ class Voice:
         gate: Gate,
         manner: Manner,
         refusal: str,
-        before: str = "",
-        node: str = NAME,
     ) -> None:
         self._said = said
         self._joiner = Joiner()
@@ -50,8 +46,6 @@ class Voice:
         self._gate = gate
         self._manner: Manner = manner
         self._refusal = refusal
-        self._before = before
-        self._node = node
         self._written: list[str] = []
         self._spoke = self._taken_back = False
         self.stopped: Trip | None = None
@@ -143,10 +137,10 @@ class Voice:
 
     def _replace(self, text: str, trip: Trip) -> None:
         if self._spoke:
-            self._said.emit(TextReplaced(text=self._before + text, reason=trip.check, retracts=True))
+            self._said.emit(TextReplaced(text=text, reason=trip.check, retracts=True))
         else:
             self._said.say(text)
 
     def _reason(self, text: str) -> None:
         if text and self._manner != "silent":
-            self._said.emit(ReasoningDelta(node=self._node, text=text))
+            self._said.emit(ReasoningDelta(node=NAME, text=text))

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Final
 
 import yaml
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from turnwire.nodes.guardrails.phrases import Words
 from turnwire.nodes.guardrails.reading import read
@@ -16,6 +16,7 @@ from turnwire.nodes.guardrails.sections import Sentences, spoken
 GENERAL: Final = "general"
 PERSONAL: Final = "personal"
 NEVER_MIND: Final = "never_mind"
+CLAIMS_DONE: Final = "claims_done"
 
 
 class ToolPhrasings(Strict):
@@ -24,7 +25,7 @@ class ToolPhrasings(Strict):
     phrases: Phrases = ()
     """A part of a message with one of these is for this tool, unless it asks how things work."""
     unless: Phrases = ()
-    examples: Sentences
+    examples: Sentences = Field(default_factory=dict[str, tuple[str, ...]])
 
 
 class Phrasings(Strict):
@@ -35,6 +36,8 @@ class Phrasings(Strict):
     general: Phrases
     personal: Phrases
     never_mind: Phrases
+    claims_done: ToolPhrasings
+    """How an answer says that an action was done."""
     knowledge: Sentences
     tools: Mapping[str, ToolPhrasings]
 
@@ -56,6 +59,11 @@ class Phrasings(Strict):
             Rule(id=GENERAL, phrases=self.general),
             Rule(id=PERSONAL, phrases=self.personal),
             Rule(id=NEVER_MIND, phrases=self.never_mind),
+            Rule(
+                id=CLAIMS_DONE,
+                phrases=self.claims_done.phrases,
+                unless=self.claims_done.unless,
+            ),
         ]
         for name, tool in self.tools.items():
             if tool.phrases:
@@ -65,5 +73,5 @@ class Phrasings(Strict):
 
 def shipped_phrasings() -> Phrasings:
     """Return those that come with turnwire, in English and Spanish."""
-    text = (files(__package__) / "phrasings.yaml").read_text(encoding="utf-8")
+    text = (files("turnwire.agents.member") / "phrasings.yaml").read_text(encoding="utf-8")
     return Phrasings.model_validate(yaml.safe_load(text))

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from turnwire.agents.member.phrasings import GENERAL, NEVER_MIND, PERSONAL, Phrasings
-from turnwire.agents.member.slots import REFERENCE
+from turnwire.agents.member.slots import reference
 from turnwire.nodes.guardrails.examples import Encoder, Matrix
 from turnwire.nodes.tools.tool import Tool
 
@@ -32,6 +32,7 @@ _BREAK: Final = re.compile(
     rf"|,?\s+(?:and|y|e)\s+(?=¿?{_STARTS})",
     re.IGNORECASE,
 )
+_MINE: Final = re.compile(r"\b(?:mine|ours|mía|mia|mío|mio|nuestra|nuestro)\b", re.IGNORECASE)
 _ASKS: Final = re.compile(rf"\?|^\W*{_STARTS}", re.IGNORECASE)
 
 
@@ -70,58 +71,77 @@ class Router:
 
     def wish(self, message: str) -> Wish:
         """Return what the message asks for."""
-        found = [(each, self._name(each)) for each in parts(message)][:MOST]
+        pieces = parts(message)[:MOST]
+        found = [
+            (each, self._name(each, before=pieces[at - 1] if at else ""))
+            for at, each in enumerate(pieces)
+        ]
         acts = any(self._is_action(name) for _, name in found)
         tools: dict[str, str] = {}
         knowledge: list[str] = []
         for part, name in found:
-            if acts and not self._is_action(name) and not _ASKS.search(part):
+            if acts and not self._is_action(name) and not asks(part):
                 continue  # it says more about what is to be done
             if name:
                 tools.setdefault(name, part)
             else:
                 knowledge.append(part)
         takes_back = NEVER_MIND in self._phrasings.rules_for(message)
-        return Wish(
-            tools=tuple(tools.items()), knowledge=tuple(knowledge), takes_back=takes_back
-        )
+        return Wish(tools=tuple(tools.items()), knowledge=tuple(knowledge), takes_back=takes_back)
 
     def _is_action(self, name: str) -> bool:
         return bool(name) and self._tools[name].risk != "read"
 
-    def _name(self, part: str) -> str:
+    def _name(self, part: str, *, before: str) -> str:
         """Return the tool that a part of a message is for, or "" for the documents."""
         rules = self._phrasings.rules_for(part)
-        ruled = [each for each in self._tools if each in rules]
-        action = next((each for each in ruled if self._is_action(each)), None)
+        action = next((each for each in self._tools if each in rules and self._is_action(each)), "")
         if action and GENERAL not in rules:
             return action
-        if REFERENCE.search(part) and "get_claim_status" in self._tools:
+        if reference(part) and "get_claim_status" in self._tools:
             return "get_claim_status"
         if GENERAL in rules:
             return ""
-        if ruled:
-            return ruled[0]
-        return self._like(part, own=PERSONAL in rules)
+        if PERSONAL not in rules:
+            return self._likely_action(part)
+        if _MINE.search(part) and before:  # "What is an excess, and what is mine?"
+            part = f"{before} {part}"
+            rules |= self._phrasings.rules_for(part)
+        ruled = [each for each in self._tools if each in rules and not self._is_action(each)]
+        return ruled[0] if len(ruled) == 1 else self._likely_read(part, ruled)
 
-    def _like(self, part: str, *, own: bool) -> str:
-        """Return the tool whose examples are nearest; an action only if very near."""
-        if self._encoder is None:
-            return ""
-        nearness = self._encoded(self._encoder) @ self._encoder.encode([part])[0]
-        for place in np.argsort(-nearness):
-            name, near = self._names[int(place)], float(nearness[place])
-            if own and near >= LIKE and name and not self._is_action(name):
+    def _likely_action(self, part: str) -> str:
+        for name, near in self._nearest(part)[:1]:
+            if near >= VERY_LIKE and self._is_action(name):
                 return name
-            if near < VERY_LIKE or not own:
-                return name if near >= VERY_LIKE and self._is_action(name) else ""
         return ""
+
+    def _likely_read(self, part: str, among: Sequence[str]) -> str:
+        """Return the read whose examples are nearest, one of ``among`` if there are any."""
+        for name, near in self._nearest(part):
+            if among and name in among:
+                return name
+            if not among and near >= LIKE and name and not self._is_action(name):
+                return name
+        return ""
+
+    def _nearest(self, part: str) -> list[tuple[str, float]]:
+        """Return the tools of the examples with their nearness (cosine), nearest first."""
+        if self._encoder is None:
+            return []
+        nearness = self._encoded(self._encoder) @ self._encoder.encode([part])[0]
+        return [(self._names[int(at)], float(nearness[at])) for at in np.argsort(-nearness)]
 
     def _encoded(self, encoder: Encoder) -> Matrix:
         with self._encoding:
             if self._rows is None:
                 self._rows = encoder.encode(self._examples)
             return self._rows
+
+
+def asks(text: str) -> bool:
+    """Whether a text is a question or a request by its form."""
+    return _ASKS.search(text) is not None
 
 
 def parts(message: str) -> list[str]:

@@ -3,40 +3,48 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Final
+from typing import Final, cast
 
 from babel import Locale
 
 from turnwire.language import folded
 
-REFERENCE: Final = re.compile(r"\b([A-Za-z]{2,4})[ \u2010-\u2013-]?(\d{3,10}(?:-\d{1,6})?)\b")
+_REFERENCE: Final = re.compile(r"\b([A-Za-z]{2,4})[ \u2010-\u2013-]?(\d{3,10}(?:-\d{1,6})?)\b")
 LONGEST: Final = 500
 """Characters of one detail."""
 
 Find = Callable[[str], str | None]
 
-_NAMED: Final = frozenset("clm cl rec clr sin".split())
-_WEEKDAYS: Final = (
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-    r"|lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo"
-)
+_NAMED: Final = frozenset(["clm", "cl", "rec", "clr", "sin"])
+_DAY: Final = r"""
+    \b(?:(?:on|next|this|el|este|próximo|proximo)\s+)?
+    (?:today|tonight|tomorrow|hoy|mañana|manana
+    |monday|tuesday|wednesday|thursday|friday|saturday|sunday
+    |lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo)\b
+"""
+_PART_OF_DAY: Final = r"(?:morning|afternoon|evening|mañana|manana|tarde|noche)\b"
 _HOUR: Final = r"\d{1,2}(?:[:.]\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.|h|o'clock|horas)?(?!\w)"
+_AT: Final = r"""
+    (?:at|after|before|between|around|from|a\ las|entre\ las|sobre\ las|a\ partir\ de\ las
+    |(?:después|despues|antes)\ de\ las)
+"""
 _TIME: Final = re.compile(
-    rf"(?:\b(?:on|next|this|el|este|próximo|proximo)\s+)?\b(?:today|tonight|tomorrow|hoy|mañana|manana"
-    rf"|{_WEEKDAYS})\b"
-    rf"(?:\s+(?:in the|por la|a la|de la|en la)?\s*(?:morning|afternoon|evening|mañana|manana|tarde|noche))?"
-    rf"(?:\s*(?:at|after|before|between|around|from|a las|después de las|despues de las|antes de las"
-    rf"|sobre las|a partir de las|entre las)\s+{_HOUR}(?:\s*(?:and|to|-|y|a)\s*(?:las\s+)?{_HOUR})?)?"
-    rf"|\b(?:at|after|before|around|a las|después de las|despues de las|antes de las|a partir de las)"
-    rf"\s+{_HOUR}"
-    r"|\b(?:in the|por la)\s+(?:morning|afternoon|evening|mañana|tarde|noche)\b",
-    re.IGNORECASE,
+    rf"""
+    {_DAY} (?:\s+(?:in\ the|por\ la|a\ la|de\ la|en\ la)?\s*{_PART_OF_DAY})?
+        (?:\s*{_AT}\s+{_HOUR}(?:\s*(?:and|to|-|y|a)\s*(?:las\s+)?{_HOUR})?)?
+    | \b{_AT}\s+{_HOUR}
+    | \b(?:in\ the|por\ la)\s+{_PART_OF_DAY}
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _ABOUT: Final = re.compile(
-    r"\b(?:about|because(?: of)?|regarding|concerning|it is about|it's about"
-    r"|sobre|porque|acerca de|es por|debido a|respecto a|por(?!\s+(?:favor|la (?:mañana|tarde|noche)))"
-    r")\s+(.+)",
-    re.IGNORECASE | re.DOTALL,
+    r"""
+    \b(?:about|because(?:\ of)?|regarding|concerning|it\ is\ about|it's\ about
+    |sobre|porque|acerca\ de|es\ por|debido\ a|respecto\ a
+    |por(?!\s+(?:favor|la\ (?:mañana|tarde|noche))))
+    \s+(.+)
+    """,
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _ADDRESS: Final = re.compile(
     r"(?:\b(?:address|dirección|direccion|domicilio|home)\b[^,\n]*?(?:\bto\b|\bis\b|\bes\b|\ba\b|:)"
@@ -46,12 +54,18 @@ _ADDRESS: Final = re.compile(
 _POSTCODE: Final = re.compile(
     r"\b(?:[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2}|\d{4,5}(?:-\d{3,4})?)\b", re.IGNORECASE
 )
+_ISO: Final = 2
+_NICKNAMES: Final = {
+    **dict.fromkeys(("uk", "u.k", "england", "scotland", "wales", "great britain"), "GB"),
+    **dict.fromkeys(("inglaterra", "escocia", "gran bretana"), "GB"),
+    **dict.fromkeys(("usa", "u.s.a", "eeuu"), "US"),
+}
 _EDGES: Final = " \t\n.,;:!¡¿?"
 
 
 def reference(text: str) -> str | None:
     """Return a claim's reference as the portal writes it: ``CLM-10234``."""
-    for each in REFERENCE.finditer(text):
+    for each in _REFERENCE.finditer(text):
         if each[1].lower() in _NAMED:
             return f"{each[1].upper()}-{each[2]}"
     return None
@@ -72,7 +86,7 @@ def reason(text: str) -> str | None:
 
 
 def address(text: str) -> Mapping[str, str]:
-    """Return the parts of a postal address: line1, line2, city, postcode, country (ISO 3166)."""
+    """Return the parts of a postal address: line1, line2, city, postcode, country."""
     found = _ADDRESS.search(text)
     rest = found[1] if found else text
     postcode = _POSTCODE.search(rest, _after_street(rest))
@@ -80,8 +94,8 @@ def address(text: str) -> Mapping[str, str]:
         return {}
     before = [each for part in rest[: postcode.start()].split(",") if (each := _tidy(part))]
     behind = [each for part in rest[postcode.end() :].split(",") if (each := _tidy(part))]
-    country = next((code for each in behind if (code := country_code(each))), None)
-    towns = [each for each in behind if not country_code(each)]
+    named = next((name for each in behind if (name := country(each))), None)
+    towns = [each for each in behind if not country(each)]
     if towns:  # "28013 Madrid"
         city = towns[0]
     elif len(before) > 1:
@@ -94,13 +108,13 @@ def address(text: str) -> Mapping[str, str]:
         "line2": ", ".join(before[1:]),
         "city": city,
         "postcode": postcode[0].upper(),
-        "country": country or "",
+        "country": named or "",
     }
     return {name: each for name, each in told.items() if each}
 
 
-def country_code(name: str) -> str | None:
-    """Return the ISO 3166 code of a country that is named in English or Spanish."""
+def country(name: str) -> str | None:
+    """Return the English name of a country that is named in English or Spanish, or by its code."""
     return _countries().get(folded(name).strip(" ."))
 
 
@@ -124,7 +138,7 @@ ANSWERS: Final[Mapping[str, Find]] = {
     "line1": whole,
     "city": whole,
     "postcode": whole,
-    "country": country_code,
+    "country": country,
 }
 """What reads a message that answers the question for one detail; others are found as ever."""
 
@@ -137,14 +151,17 @@ def details(tool: str, text: str) -> dict[str, str]:
 
 @cache
 def _countries() -> Mapping[str, str]:
+    english = _territories("en")
     known: dict[str, str] = {}
-    for language in ("en", "es"):
-        for code, name in Locale(language).territories.items():
-            if len(code) == 2 and code.isalpha():
-                known[folded(name)] = code
-                known[code.lower()] = code
-    return known | {"uk": "GB", "u.k": "GB", "england": "GB", "scotland": "GB", "wales": "GB",
-                    "great britain": "GB", "inglaterra": "GB", "usa": "US", "eeuu": "US"}
+    for names in (english, _territories("es")):
+        for code, name in names.items():
+            if len(code) == _ISO and code.isalpha():
+                known[folded(name)] = known[code.lower()] = english[code]
+    return known | {name: english[code] for name, code in _NICKNAMES.items()}
+
+
+def _territories(language: str) -> Mapping[str, str]:
+    return cast("Mapping[str, str]", Locale(language).territories)
 
 
 def _after_street(text: str) -> int:
