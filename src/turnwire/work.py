@@ -1,8 +1,8 @@
 """What an agent is asked to do, in words that neither engine nor LangGraph owns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import JsonValue
 
@@ -14,6 +14,9 @@ Channel = Literal["app", "text"]
 
 Aloud = Callable[[Sequence[str]], bool]
 """Says words at once, ahead of what the agent yields next; false: they have to be yielded."""
+
+Own = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
+"""Starts what goes on although the run is stopped, and is waited for before the process ends."""
 
 
 def _unable(_: Sequence[str]) -> bool:
@@ -80,3 +83,5 @@ class Work:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     aloud: Aloud = field(default=_unable, repr=False, compare=False)
     """A short way for words; only while everything that was said before has been yielded."""
+    own: Own | None = field(default=None, repr=False, compare=False)
+    """None: nobody waits for what the run leaves behind."""

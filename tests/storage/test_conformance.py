@@ -3,10 +3,14 @@ from pathlib import Path
 import pytest
 
 from tests.storage.stores import KINDS, Kind, opened
-from turnwire.storage import conformance_members
+from turnwire.storage import conformance_actions, conformance_members
 from turnwire.storage.conformance import CHECKS, Check
 
-ALL: tuple[Check, ...] = (*CHECKS, *conformance_members.CHECKS)
+ALL: tuple[Check, ...] = (
+    *CHECKS,
+    *conformance_members.CHECKS,
+    *conformance_actions.CHECKS,
+)
 
 
 @pytest.mark.anyio

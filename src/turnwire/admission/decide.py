@@ -166,15 +166,16 @@ def answer_inputs(
 
 
 def answer_confirmation(
-    principal: str, pauses: Sequence[PauseRecord], confirmation_id: PauseId, *, now: int
+    principal: str, pauses: Sequence[PauseRecord], confirmation_id: PauseId
 ) -> PauseRecord:
-    """Return the confirmation that its owner answers.
+    """Return the confirmation that its owner answers; whether in time, the store judges.
 
     Raises:
-        ConfirmationUnavailable: it is unknown, somebody else's, answered or expired at ``now``.
+        ConfirmationUnavailable: it is unknown, somebody else's or answered.
     """
-    for each in _open(principal, pauses, "confirmation", now):
-        if each.pause.pause_id == confirmation_id:
+    for each in pauses:
+        mine = (each.principal, each.pause.kind, each.phase) == (principal, "confirmation", "open")
+        if mine and each.pause.pause_id == confirmation_id:
             return each
     raise ConfirmationUnavailable
 
@@ -200,11 +201,12 @@ def _open(
     return [
         each
         for each in pauses
-        if each.principal == principal and each.pause.kind == kind and _waits(each, now)
+        if each.principal == principal and each.pause.kind == kind and waits(each, now)
     ]
 
 
-def _waits(record: PauseRecord, now: int) -> bool:
+def waits(record: PauseRecord, now: int) -> bool:
+    """Whether a pause can be answered at ``now`` (ms)."""
     expires = record.pause.expires_ms
     return record.phase == "open" and (expires is None or expires > now)
 
@@ -212,7 +214,7 @@ def _waits(record: PauseRecord, now: int) -> bool:
 def _answerable(record: PauseRecord, now: int) -> PauseRecord:
     if record.phase == "answered":
         raise AlreadyDecided(record.decision or "answered")
-    if not _waits(record, now):
+    if not waits(record, now):
         raise ResumeUnavailable
     return record
 

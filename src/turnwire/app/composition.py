@@ -24,6 +24,7 @@ from turnwire.engine.supervisor import Supervisor
 from turnwire.graph.agent import GraphAgent
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
+from turnwire.nodes.tools.authority import GRANTS
 from turnwire.server import (
     agents,
     answer,
@@ -34,6 +35,7 @@ from turnwire.server import (
     metrics,
     operations,
     page,
+    pauses,
     problems,
     reviews,
     schemas,
@@ -117,6 +119,7 @@ def create(
                     recursion_limit=settings.recursion_limit,
                     previewed=parts.log_text,
                 )
+                agent.bind(GRANTS, store)
                 agents_by_slug[agent.slug] = agent
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
@@ -160,6 +163,7 @@ def create(
     counted.watch(STREAMS_OPEN, lambda: streams.open)
     app.include_router(operations.router(store, supervisor))
     app.include_router(conversations.router(callers, turns, streams))
+    app.include_router(pauses.router(callers, turns))
     app.include_router(members.router(callers, store, turn_policy.quotas, now=system_now))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))

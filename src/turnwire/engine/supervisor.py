@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Final, Self
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, Self
 
 from turnwire.clock import Now
 from turnwire.engine.agent import Agent
@@ -21,6 +22,9 @@ from turnwire.work import Work
 
 _LET_GO_SECONDS: Final = 5.0
 """How long a cancelled run may clean up before it is given its ending by force."""
+
+_TOLD_SECONDS: Final = 0.1
+"""How long what an action says of its end may take to the log."""
 
 _JOIN_SECONDS: Final = 5.0
 """How long the request that began a turn may take to follow it."""
@@ -41,7 +45,18 @@ class SupervisorPolicy:
 class _Active:
     """A run that goes on here: its task, and who follows it."""
 
-    __slots__ = ("begun", "confirmed", "done", "earlier", "grace", "run", "task", "watchers")
+    __slots__ = (
+        "acting",
+        "begun",
+        "confirmed",
+        "done",
+        "earlier",
+        "grace",
+        "run",
+        "stopping",
+        "task",
+        "watchers",
+    )
 
     def __init__(self, run: Run, begun: Sequence[Envelope], earlier: Earlier | None) -> None:
         self.run = run
@@ -50,6 +65,10 @@ class _Active:
         self.earlier = earlier
         self.confirmed = False
         """Whether it goes on although nobody follows."""
+        self.acting: set[asyncio.Task[None]] = set()
+        """What it does on a person's word."""
+        self.stopping = False
+        """Whether it is stopped as soon as that is done."""
         self.watchers = 0
         self.grace: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
@@ -209,6 +228,8 @@ class Supervisor:
                 self._observer.heard(ending, earlier=_earlier(turn))
             except Exception as error:  # one turn that can't be read must not stop the server
                 self._reporter.failed(error, error_id=error_id, turn_id=record.turn_id)
+        if not self._active:
+            await self._store.close_actions()
         return len(lost)
 
     def drain_soon(self) -> None:
@@ -276,7 +297,8 @@ class Supervisor:
             self._interrupt(active)
         try:
             with self._observer.running(work):
-                await active.run.work(agent, work, self._policy.limits)
+                own = replace(work, own=partial(self._own_action, active))
+                await active.run.work(agent, own, self._policy.limits)
         except Exception as error:  # a bug of ours must not take the other turns along
             self._reporter.failed(error, error_id=new_id("err"), turn_id=work.turn_id)
         finally:
@@ -296,8 +318,23 @@ class Supervisor:
         active.run.draining = True
         self._stop(active)
 
+    def _own_action(self, active: _Active, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start what a person approved; it ends before its run is stopped."""
+        task = self._own(work)
+        active.acting.add(task)
+        task.add_done_callback(partial(self._acted, active))
+        return task
+
+    def _acted(self, active: _Active, task: asyncio.Task[None]) -> None:
+        active.acting.discard(task)
+        if active.stopping and not active.acting:
+            asyncio.get_running_loop().call_later(_TOLD_SECONDS, self._stop, active)
+
     def _stop(self, active: _Active) -> None:
         if active.run.stopped or active.task is None or active.run.storing:
+            return
+        if active.acting and not active.run.draining:
+            active.stopping = True
             return
         active.run.stopped = True
         active.task.cancel()

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final, cast, get_type_hints
+from contextvars import ContextVar
+from typing import Any, Final, TypeVar, cast, get_type_hints
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
@@ -14,6 +15,7 @@ from langgraph.types import Command
 
 from turnwire.clock import Now
 from turnwire.events import Event, Topology, TurnPaused
+from turnwire.graph.acting import OWN
 from turnwire.graph.calls import MeasuredCalls
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import OUTLET, Outlet
@@ -31,6 +33,8 @@ from turnwire.graph.translate import Part, Translator
 from turnwire.ids import ConversationId
 from turnwire.probe import CALLS
 from turnwire.work import Work
+
+T = TypeVar("T")
 
 Graph = Pregel[Any, Any, Any, Any]
 
@@ -66,7 +70,12 @@ class GraphAgent:
         self._now = now
         self._limit = recursion_limit
         self._previewed = previewed
+        self._bindings: dict[ContextVar[Any], object] = {}
         self._modes: list[Any] = list(_SPEAKING if manifest.speaks else _ANY)
+
+    def bind(self, variable: ContextVar[T], value: T) -> None:
+        """Let every run of the graph find this context variable set."""
+        self._bindings[variable] = value
 
     async def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
         """See :class:`turnwire.engine.agent.Agent`."""
@@ -74,6 +83,9 @@ class GraphAgent:
         translator = Translator(self.manifest, tap.heard, self._previewed)
         outlet = Outlet(work.aloud, translator.tasks, translator.may_pass)
         OUTLET.set(outlet)
+        OWN.set(work.own)
+        for variable, value in self._bindings.items():
+            variable.set(value)
         try:
             async with aclosing(await self._stream(work, tap)) as parts:
                 async for part in parts:

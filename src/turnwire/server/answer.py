@@ -11,7 +11,12 @@ from starlette.responses import Response
 from turnwire.admission.decide import answer_confirmation, answer_sign_in
 from turnwire.admission.principal import Principal
 from turnwire.clock import Now
-from turnwire.errors import ConfirmationUnavailable, ResumeUnavailable
+from turnwire.errors import (
+    AdmissionRefused,
+    ConfirmationUnavailable,
+    ResumeUnavailable,
+    TurnInProgress,
+)
 from turnwire.ids import ConversationId, PauseId
 from turnwire.probe import CALLER
 from turnwire.server.bodies import (
@@ -111,16 +116,29 @@ class Answers:
         principal = await self._callers.member(request, signed=True)
         body = parse(ConfirmAnswer, data)
         pauses = await self._turns.store.pauses(ConversationId(body.conversation_id))
-        asked = answer_confirmation(
-            principal.id, pauses, PauseId(body.confirmation_id), now=self._now()
-        )
+        asked = answer_confirmation(principal.id, pauses, PauseId(body.confirmation_id))
         decision = "approve" if body.decision == "approve" else "reject"
-        value: JsonValue = {"decision": decision, "feedback": body.feedback}
+        value: JsonValue = {
+            "decision": decision,
+            "feedback": body.feedback,
+            "confirmation_id": asked.pause.pause_id,
+        }
         try:
             followed = await self._go_on(principal, [asked], decision, value)
         except (Conflict, ResumeUnavailable):
-            raise ConfirmationUnavailable from None
+            raise await self._refused(asked) from None
         return await self._goes_on(followed)
+
+    async def _refused(self, asked: PauseRecord) -> AdmissionRefused:
+        """Return why a confirmation was not taken: it waits on while another one is acted upon."""
+        turn = await self._turns.store.turn(asked.turn_id)
+        now = await self._turns.waiting(asked.conversation_id, kind="confirmation")
+        still = asked.pause.pause_id in {each.pause.pause_id for each in now}
+        return (
+            TurnInProgress()
+            if still and turn and turn.phase == "running"
+            else (ConfirmationUnavailable())
+        )
 
     async def resume(self, request: Request, data: object) -> Response:
         """Go on with a turn that waits for the caller's sign-in, and stream what comes of it."""

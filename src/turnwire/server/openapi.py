@@ -44,7 +44,7 @@ TURN: Final[Errors] = (*OWNED, *BODY, TurnInProgress, QuotaExceeded, Overloaded,
 """What a route answers that begins a turn."""
 GOES_ON: Final[Errors] = (
     *(*CALLER, *BODY, ConfirmationUnavailable, ResumeUnavailable, AlreadyDecided),
-    *(QuotaExceeded, Overloaded, Draining),
+    *(TurnInProgress, QuotaExceeded, Overloaded, Draining),
 )
 """What a route answers that goes on with a paused turn: what is not there is 403, never 404."""
 FAILED: Final[Errors] = tuple(TURN_FAILURES.values())

@@ -17,7 +17,7 @@ def router(access: Access, turns: Turns) -> APIRouter:
     async def reviews(request: Request) -> Response:
         """Drafts that wait for a reviewer, newest first; decide with `POST /chat/resume`."""
         await access.require(request, "review")
-        waiting = await turns.waiting_reviews()
+        waiting = await turns.waiting(kind="review")
         shown = [
             review(
                 each.pause,

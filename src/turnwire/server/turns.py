@@ -18,6 +18,7 @@ from turnwire.admission.decide import (
     admit,
     answer_inputs,
     answer_review,
+    waits,
 )
 from turnwire.admission.principal import Principal
 from turnwire.admission.quota import QuotaPolicy, require_room
@@ -183,13 +184,13 @@ class Turns:
         ]
         return await self._resume(principal, named[0], decided, answers)
 
-    async def waiting_reviews(self) -> list[PauseRecord]:
-        """Return the reviews that can be decided now, newest first."""
+    async def waiting(
+        self, conversation_id: ConversationId | None = None, *, kind: str | None = None
+    ) -> list[PauseRecord]:
+        """Return the pauses that can be answered now, newest first; of everybody, if need be."""
         now = self._now()
         return [
-            each
-            for each in await self.store.pauses(kind="review")
-            if each.pause.expires_ms is None or each.pause.expires_ms > now
+            each for each in await self.store.pauses(conversation_id, kind=kind) if waits(each, now)
         ]
 
     async def cancel(

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from turnwire.events import Citation, Envelope, Pause
 from turnwire.ids import BEGINNING, ConversationId, PauseId, RunId, Seq, TurnId
+from turnwire.storage.audit import ActionStore
 from turnwire.storage.members import Charge, MemberStore, Used
 from turnwire.storage.receipt import Receipt
 from turnwire.work import Message
@@ -217,9 +218,10 @@ class TurnStore(Protocol):
     ) -> None:
         """Take the answers and start the next run, or raise :class:`Conflict` and change nothing.
 
-        One atomic step: every pause named is open and not expired at ``now`` (ms), the turn is
-        paused, and the allowances have something left for the charges. What the run uses counts
-        for the windows of ``now``.
+        One atomic step: every pause named is open and not expired by the store's own clock, the
+        turn is paused, and the allowances have something left for the charges. What the run uses
+        counts for the windows of ``now`` (ms). The audit keeps what was decided, also what was
+        decided too late.
         """
         ...
 
@@ -307,7 +309,7 @@ class KeyStore(Protocol):
         ...
 
 
-class Store(EventLog, TurnStore, KeyStore, MemberStore, Protocol):
+class Store(EventLog, TurnStore, KeyStore, MemberStore, ActionStore, Protocol):
     """Everything, as one backend gives it."""
 
     async def open(self) -> None:

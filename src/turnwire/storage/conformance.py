@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Final, cast
 
+from turnwire.clock import system_now
 from turnwire.events import (
     Citation,
     Envelope,
@@ -495,16 +496,28 @@ async def of_many_answers_one_wins(store: Store) -> None:
     assert (await store.read(script.turn_id))[at:] == starts[winner]
 
 
-async def a_pause_expires_at_its_millisecond(store: Store) -> None:
-    """An answer at the deadline is refused, one a millisecond earlier is taken."""
-    for now, late in ((_AT + 500, True), (_AT + 501, True), (_AT + 499, False)):
-        pause_id = _pause_id()
-        script = await _paused(store, pause_id, expires_ms=_AT + 500)
-        resumed = store.resume(script.turn_id, [_answer(pause_id)], script.start(), now=now)
+async def the_stores_own_clock_says_what_is_too_late(store: Store) -> None:
+    """Whatever time the caller names, an expired pause is not answered and another one is."""
+    for seconds, late in ((-1, True), (60, False)):
+        pause_id, now = _pause_id(), system_now()
+        script = await _paused(store, pause_id, expires_ms=now + seconds * 1000)
+        named = now + (-3600_000 if late else 3600_000)
+        resumed = store.resume(script.turn_id, [_answer(pause_id)], script.start(), now=named)
 
         assert await _conflicts(resumed) == late
         [record] = await store.pauses(script.conversation_id)
         assert record.phase == ("open" if late else "answered")
+
+
+async def what_a_turn_asked_is_over_when_it_ends(store: Store) -> None:
+    """Of two questions one is answered; the turn ends, and the other waits no more."""
+    first, second = _pause_id(), _pause_id()
+    script = await _paused(store, first, second)
+    await store.resume(script.turn_id, [_answer(first)], script.start(), now=_AT)
+    await store.append(script.fail())
+
+    records = {each.pause.pause_id: each for each in await store.pauses(script.conversation_id)}
+    assert (records[first].phase, records[second].phase) == ("answered", "dropped")
 
 
 async def answers_are_taken_together_or_not_at_all(store: Store) -> None:
@@ -810,7 +823,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     a_turn_may_end_the_paused_one_before_it,
     an_idempotency_key_is_used_once_by_each_principal,
     of_many_answers_one_wins,
-    a_pause_expires_at_its_millisecond,
+    the_stores_own_clock_says_what_is_too_late,
+    what_a_turn_asked_is_over_when_it_ends,
     answers_are_taken_together_or_not_at_all,
     a_question_asked_again_stays_as_first_asked,
     an_answer_and_a_drop_do_not_both_win,

@@ -3,10 +3,21 @@
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from turnwire.clock import Now, system_now
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
+from turnwire.storage.audit import AuditEntry, AuditQuery
+from turnwire.storage.audit_book import AuditBook
+from turnwire.storage.audited import (
+    confirmations,
+    decision,
+    expired,
+    following,
+    grants,
+    proposal,
+)
 from turnwire.storage.base import (
     Answer,
     Conflict,
@@ -28,8 +39,9 @@ from turnwire.storage.tail import Tails
 class MemoryStore:
     """A store in dictionaries; of finished turns it keeps the events of the newest only."""
 
-    def __init__(self, *, kept: int = 500) -> None:
+    def __init__(self, *, kept: int = 500, now: Now = system_now) -> None:
         self._kept = kept
+        self._now = now
         self._finished: deque[TurnId] = deque()
         self._log: dict[TurnId, list[Envelope]] = {}
         self._turns: dict[TurnId, TurnRecord] = {}
@@ -41,6 +53,7 @@ class MemoryStore:
         self._secrets: dict[tuple[str, str], int] = {}
         self._receipts: dict[TurnId, Receipt] = {}
         self._meters = Meters()
+        self._audit = AuditBook()
         self._sessions = Sessions()
         self._tails = Tails(self._stored)
 
@@ -153,12 +166,20 @@ class MemoryStore:
     ) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
         self._require_paused(turn_id)
-        for each in answers:
-            record = self._pauses.get(each.pause_id)
-            if record is None or record.turn_id != turn_id or record.phase != "open":
-                raise Conflict
-            if record.pause.expires_ms is not None and record.pause.expires_ms <= now:
-                raise Conflict
+        at, answered = self._now(), {each.pause_id: each for each in answers}
+        asked = [self._pauses.get(each) for each in answered]
+        waiting = [
+            each for each in asked if each and each.turn_id == turn_id and each.phase == "open"
+        ]
+        late = [each for each in waiting if expired([each], at=at)]
+        decided = [
+            decision(each, answered[each.pause.pause_id], at=at)
+            for each in confirmations(late or waiting)
+        ]
+        if late:
+            self._audit.add(decided)
+        if late or len(waiting) < len(answers):
+            raise Conflict
         self._meters.require_room(charges)
         for each in answers:
             self._pauses[each.pause_id] = replace(
@@ -167,6 +188,7 @@ class MemoryStore:
                 decision=each.decision,
                 decided_by=each.decided_by,
             )
+        self._audit.add(decided)
         self._meters.go_on(turn_id, now=now)
         self._meters.take(turn_id, charges)
         self._start(started)
@@ -174,9 +196,6 @@ class MemoryStore:
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
         self._require_paused(turn_id)
-        for pause_id, record in self._pauses.items():
-            if record.turn_id == turn_id and record.phase == "open":
-                self._pauses[pause_id] = replace(record, phase="dropped")
         self._keep(turn_id, envelopes, row=True)
 
     async def turn(self, turn_id: TurnId) -> TurnRecord | None:
@@ -228,6 +247,42 @@ class MemoryStore:
         for record in await self.pauses(conversation_id):
             del self._pauses[record.pause.pause_id]
         self._conversations.pop(conversation_id, None)
+
+    async def take_grant(
+        self, confirmation_id: str, *, principal: str, tool: str, arguments_hash: str
+    ) -> bool:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        record = self._pauses.get(confirmation_id)
+        turn = self._turns.get(record.turn_id) if record else None
+        granted = grants(record, principal=principal, tool=tool, arguments_hash=arguments_hash)
+        approved = self._audit.entry(confirmation_id, "decision")
+        if not granted or approved is None or turn is None or turn.phase != "running":
+            return False
+        if self._audit.entry(confirmation_id, "outcome"):
+            return False
+        return self._audit.add([following(approved, "start", "started", at=self._now())]) == 1
+
+    async def note_outcome(
+        self,
+        confirmation_id: str,
+        ended: Literal["ok", "tool_failed", "unknown"],
+        *,
+        code: str | None,
+        receipt: str | None,
+    ) -> None:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        begun = self._audit.entry(confirmation_id, "start")
+        if begun is not None:
+            entry = following(begun, "outcome", ended, at=self._now())
+            self._audit.add([replace(entry, code=code, receipt=receipt)])
+
+    async def close_actions(self) -> int:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        return self._audit.add(self._audit.unfinished(at=self._now()))
+
+    async def audit(self, query: AuditQuery) -> list[AuditEntry]:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        return self._audit.find(query)
 
     async def add_key(self, key: KeyRecord) -> None:
         """See :class:`turnwire.storage.base.KeyStore`."""
@@ -334,12 +389,24 @@ class MemoryStore:
         if row:
             turn = replace(turn, **cast("dict[str, Any]", changes(envelopes, lambda: log)))
             self._turns[turn_id] = turn
-            for each in opened(turn, envelopes):
+            asked = opened(turn, envelopes)
+            for each in asked:
                 self._pauses.setdefault(each.pause.pause_id, each)
+            self._audit.add(map(proposal, confirmations(asked)))
+            if turn.phase in ("completed", "failed"):
+                self._drop_open(turn_id, at=envelopes[-1].ts_ms)
         if ends_run(envelopes):
             self._receipts[turn_id] = receipt = receipt_of(log)
             is_over = turn.phase != "paused"
             self._meters.settle(turn_id, receipt.usage.total_tokens, is_over=is_over)
+
+    def _drop_open(self, turn_id: TurnId, *, at: int) -> None:
+        """Nobody waits for an answer any more."""
+        for pause_id, record in self._pauses.items():
+            if record.turn_id == turn_id and record.phase == "open":
+                gone = confirmations([record])
+                self._audit.add(decision(each, None, at=at) for each in gone)
+                self._pauses[pause_id] = replace(record, phase="dropped")
 
     def _start(self, started: Sequence[Envelope]) -> None:
         self._keep(started[0].turn_id, started, row=True)

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import RowMapping
 
 from turnwire.events import Citation, Pause
+from turnwire.storage.audit import AuditEntry
 from turnwire.storage.base import ConversationRecord, KeyRecord, PauseRecord, TurnRecord
 from turnwire.work import Message
 
@@ -61,6 +62,11 @@ def pause_record(row: RowMapping) -> PauseRecord:
     fields: dict[str, Any] = {name: row[name] for name in kept}
     pause = Pause.model_validate_json(row["pause"])
     return PauseRecord(pause=pause, draft=row["draft"], **fields)
+
+
+def audit_entry(row: RowMapping) -> AuditEntry:
+    """Return the audit's entry of a row."""
+    return AuditEntry(**{name: row[name] for name in AuditEntry.__dataclass_fields__})
 
 
 def conversation_record(row: RowMapping) -> ConversationRecord:

@@ -7,17 +7,20 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
+from turnwire.clock import Now, system_now
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
-from turnwire.storage import metering, sessions, statements
+from turnwire.storage import auditing, metering, sessions, statements
+from turnwire.storage.audit import AuditEntry, AuditQuery
 from turnwire.storage.base import (
     Answer,
+    Conflict,
     ConversationFacts,
     ConversationRecord,
     KeyRecord,
@@ -44,9 +47,10 @@ _TRUNCATE_ATTEMPTS: Final = 3
 class SqliteStore:
     """A store in ``path``; one process writes, any number reads."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = 5.0) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float = 5.0, now: Now = system_now) -> None:
         self._path = path
         self._busy_seconds = busy_seconds
+        self._now = now
         self._tails = Tails(self._stored)
 
     async def open(self) -> None:
@@ -139,9 +143,17 @@ class SqliteStore:
         charges: Sequence[Charge] = (),
     ) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
-        await self._writer.run(
-            lambda db: statements.resume(db, turn_id, answers, started, now=now, charges=charges)
-        )
+
+        def take(db: Connection) -> bool:
+            # The clock is read inside the transaction: no wait for the writer prolongs a time.
+            taken = statements.resume(db, turn_id, answers, started, at=self._now())
+            if taken:
+                metering.go_on(db, turn_id, now=now)
+                metering.take(db, turn_id, charges)
+            return taken
+
+        if not await self._writer.run(take):
+            raise Conflict
         self._tails.start(started)
 
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
@@ -182,6 +194,37 @@ class SqliteStore:
         """See :class:`turnwire.storage.base.TurnStore`."""
         await self._writer.run(lambda db: statements.erase(db, conversation_id))
         await asyncio.get_running_loop().run_in_executor(self._readers, self._empty_wal)
+
+    async def take_grant(
+        self, confirmation_id: str, *, principal: str, tool: str, arguments_hash: str
+    ) -> bool:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        asked = {"principal": principal, "tool": tool, "arguments_hash": arguments_hash}
+        return await self._writer.run(
+            lambda db: auditing.take_grant(db, confirmation_id, **asked, at=self._now())
+        )
+
+    async def note_outcome(
+        self,
+        confirmation_id: str,
+        ended: Literal["ok", "tool_failed", "unknown"],
+        *,
+        code: str | None,
+        receipt: str | None,
+    ) -> None:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        about = {"code": code, "receipt": receipt}
+        await self._writer.run(
+            lambda db: auditing.note_outcome(db, confirmation_id, ended, **about, at=self._now())
+        )
+
+    async def close_actions(self) -> int:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        return await self._writer.run(lambda db: auditing.close_actions(db, at=self._now()))
+
+    async def audit(self, query: AuditQuery) -> list[AuditEntry]:
+        """See :class:`turnwire.storage.audit.ActionStore`."""
+        return await self._query(lambda db: auditing.find(db, query))
 
     async def add_key(self, key: KeyRecord) -> None:
         """See :class:`turnwire.storage.base.KeyStore`."""

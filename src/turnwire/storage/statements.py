@@ -23,7 +23,8 @@ from sqlalchemy.exc import IntegrityError
 
 from turnwire.events import Envelope, TurnPaused, pack, unpack
 from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId
-from turnwire.storage import metering
+from turnwire.storage import auditing, metering
+from turnwire.storage.audited import confirmations, proposal
 from turnwire.storage.base import (
     Answer,
     Conflict,
@@ -48,6 +49,7 @@ from turnwire.storage.rows import (
 from turnwire.storage.tables import CONVERSATIONS, EVENTS, PAUSES, RECEIPTS, TURNS
 
 ACTIVE: Final = ("running", "paused")
+ENDED: Final = ("completed", "failed")
 _UNSETTLED: Final = 50
 """Turns without an ending of the agent's own that are looked back at."""
 
@@ -88,6 +90,11 @@ _REPEATED: Final = Prepared(
     select(TURNS).where(
         TURNS.c.principal == bindparam("principal"),
         TURNS.c.idempotency_key == bindparam("idempotency_key"),
+    )
+)
+_OPEN: Final = Prepared(
+    select(PAUSES.c.pause_id).where(
+        PAUSES.c.turn_id == bindparam("turn_id"), PAUSES.c.phase == bindparam("phase")
     )
 )
 _CONVERSATION: Final = Prepared(
@@ -161,11 +168,23 @@ def settle(db: Connection, envelopes: Sequence[Envelope], receipt: Receipt | Non
     _settles(*changed).run(db, {"of_turn": turn_id, **changed})
     if isinstance(envelopes[-1].event, TurnPaused):
         record = turn(db, turn_id)
-        rows = [pause_values(each) for each in opened(record, envelopes)] if record else []
-        if rows:  # a question that waits on is announced again, and stays as first asked
+        asked = opened(record, envelopes) if record else []
+        if asked:  # a question that waits on is announced again, and stays as first asked
+            rows = [pause_values(each) for each in asked]
             db.execute(sqlite.insert(PAUSES).on_conflict_do_nothing(), rows)
+            auditing.add(db, map(proposal, confirmations(asked)))
+    if changed["phase"] in ENDED:
+        _drop_open(db, turn_id, at=envelopes[-1].ts_ms)
     if ends_run(envelopes):
         _account(db, turn_id, receipt, is_over=changed["phase"] != "paused")
+
+
+def _drop_open(db: Connection, turn_id: TurnId, *, at: int) -> None:
+    """Nobody waits for an answer any more."""
+    if _OPEN.rows(db, {"turn_id": turn_id, "phase": "open"}):
+        auditing.dropped(db, turn_id, at=at)
+        mine = and_(PAUSES.c.turn_id == turn_id, PAUSES.c.phase == "open")
+        db.execute(update(PAUSES).where(mine).values(phase="dropped"))
 
 
 def _account(db: Connection, turn_id: TurnId, receipt: Receipt | None, *, is_over: bool) -> None:
@@ -255,10 +274,14 @@ def resume(
     answers: Sequence[Answer],
     started: Sequence[Envelope],
     *,
-    now: int,
-    charges: Sequence[Charge],
-) -> None:
-    """Take answers and start the next run, or raise ``Conflict``."""
+    at: int,
+) -> bool:
+    """Take answers at ``at`` (ms) and start the next run, or raise ``Conflict``.
+
+    False: a confirmation is answered too late, which is kept, and nothing else is changed.
+    """
+    if not auditing.answered(db, turn_id, answers, at=at):
+        return False
     for each in answers:
         _one_row(
             db.execute(
@@ -267,22 +290,19 @@ def resume(
                     PAUSES.c.pause_id == each.pause_id,
                     PAUSES.c.turn_id == turn_id,
                     PAUSES.c.phase == "open",
-                    or_(PAUSES.c.expires_ms.is_(None), PAUSES.c.expires_ms > now),
+                    or_(PAUSES.c.expires_ms.is_(None), PAUSES.c.expires_ms > at),
                 )
                 .values(phase="answered", decision=each.decision, decided_by=each.decided_by)
             ).rowcount
         )
     _require_paused(db, turn_id)
     settle(db, started)
-    metering.go_on(db, turn_id, now=now)
-    metering.take(db, turn_id, charges)
+    return True
 
 
 def close_paused(db: Connection, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
     """End a paused turn, or raise ``Conflict``."""
     _require_paused(db, turn_id)
-    mine = and_(PAUSES.c.turn_id == turn_id, PAUSES.c.phase == "open")
-    db.execute(update(PAUSES).where(mine).values(phase="dropped"))
     settle(db, envelopes)
 
 

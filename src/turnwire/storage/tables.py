@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Column,
     Index,
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
     text,
 )
 
@@ -166,6 +168,39 @@ METERS: Final = Table(
     Column("charged", BigInteger, nullable=False),
 )
 """Which windows a turn that has not ended is charged to."""
+
+AUDIT: Final = Table(
+    "tool_audit",
+    METADATA,
+    Column("position", Integer, primary_key=True, autoincrement=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("step", String, nullable=False),
+    Column("result", String, nullable=False),
+    Column("confirmation_id", String, nullable=False),
+    Column("conversation_id", String, nullable=False),
+    Column("turn_id", String, nullable=False),
+    Column("principal", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("risk", String, nullable=False),
+    Column("arguments_hash", String, nullable=False),
+    Column("decided_by", String),
+    Column("code", String),
+    Column("receipt", String),
+    # An action is begun by the one who adds its start; see docs/decisions.
+    UniqueConstraint("confirmation_id", "step"),
+    Index("audit_by_conversation", "conversation_id"),
+    Index("audit_by_principal", "principal"),
+)
+for _change in ("UPDATE", "DELETE"):
+    event.listen(
+        AUDIT,
+        "after_create",
+        DDL(
+            f"CREATE TRIGGER tool_audit_no_{_change.lower()} BEFORE {_change} ON tool_audit "
+            "BEGIN SELECT RAISE(ABORT, 'tool_audit is append-only'); END"
+        ),
+    )
 
 RECEIPTS: Final = Table(
     "receipts",

@@ -8,8 +8,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 import orjson
+from pydantic import JsonValue
 
-from turnwire.events import Envelope
+from turnwire.events import Envelope, Pause
+
+CONFIRMATION: Final = ("tool_call_id", "name", "summary", "arguments_preview", "risk")
+"""What a member is told of an action that waits for their word."""
 
 FRAME_BYTES: Final = 60_000
 """A frame's data at most: many clients read lines of up to 64 KiB."""
@@ -79,3 +83,14 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 - walks whatever JSON it is give
 def iso(ms: int) -> str:
     """Return milliseconds since 1970 as an RFC 3339 time in UTC."""
     return datetime.fromtimestamp(ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+
+
+def shown_payload(pause: Pause) -> JsonValue:
+    """Return what clients read of a question: of a confirmation what the member is asked.
+
+    The hash of an action's arguments is the server's own.
+    """
+    payload = pause.payload
+    if pause.kind != "confirmation" or not isinstance(payload, dict):
+        return payload
+    return {name: payload[name] for name in CONFIRMATION if name in payload}

@@ -17,7 +17,7 @@ from turnwire.events import (
     TopologyFlags,
     TopologyNode,
 )
-from turnwire.wires.base import iso
+from turnwire.wires.base import iso, shown_payload
 
 Status = Literal[
     "complete",
@@ -184,7 +184,7 @@ def pause_body(pause: Pause) -> PauseBody:
     return PauseBody(
         pause_id=pause.pause_id,
         kind=pause.kind,
-        payload=pause.payload,
+        payload=shown_payload(pause),
         response_schema=pause.response_schema,
         requested_at=iso(pause.requested_ms),
         expires_at=None if pause.expires_ms is None else iso(pause.expires_ms),

@@ -1,12 +1,10 @@
-"""What lets tools act: grants of confirmations, credentials of members, and tasks that are owned.
+"""What lets tools act: grants of confirmations, and credentials of members.
 
 A server binds them for each of its runs; an executor that was given none of its own uses those.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from turnwire.nodes.tools.tool import Credential, Credentials
 
@@ -57,10 +55,6 @@ class NoCredentials:
         return None
 
 
-Own = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-"""Starts work that goes on although whoever began it is cancelled, and waits for it at the end."""
-
 GRANTS: Final[ContextVar[Grants]] = ContextVar("GRANTS", default=NoGrants())  # noqa: B039
 CREDENTIALS: Final[ContextVar[Credentials]] = ContextVar("CREDENTIALS", default=NoCredentials())  # noqa: B039
-OWN: Final[ContextVar[Own | None]] = ContextVar("OWN", default=None)
 """Of the run to which the current task belongs."""

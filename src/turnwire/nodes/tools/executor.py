@@ -8,21 +8,22 @@ Whatever is wrong is an outcome and not an exception; each call has its pair of 
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from turnwire.clock import Now, system_now
 from turnwire.events import ActionCompleted, ToolCompleted, ToolStarted
+from turnwire.graph.acting import finish
 from turnwire.graph.emit import Speaker, speaker
 from turnwire.graph.plain import preview, preview_arguments
 from turnwire.ids import is_identifier, new_id
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.tools.arguments import hash_of
-from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, OWN, Ended, Grants
+from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, Ended, Grants
 from turnwire.nodes.tools.decision import Decision, read_decision
 from turnwire.nodes.tools.registry import Registry
 from turnwire.nodes.tools.results import NotPlain, plain
@@ -81,7 +82,6 @@ class Executor:
         self._own_credentials = credentials
         self._own_grants = grants
         self._now = now
-        self._orphans: set[asyncio.Task[None]] = set()
 
     async def read(self, call: Call, *, principal: str, locale: str) -> Outcome:
         """See :class:`turnwire.nodes.tools.tool.Actions`."""
@@ -138,8 +138,7 @@ class Executor:
             said.emit(_action(decision, outcome.status, failed))
             outcomes.append(outcome)
 
-        task = self._owned(act())
-        await asyncio.shield(task)
+        await finish(act())
         return outcomes[0]
 
     async def _act(
@@ -256,15 +255,6 @@ class Executor:
 
     def _preview(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return preview_arguments(dict(arguments), text=self._shown)
-
-    def _owned(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        own = OWN.get()
-        if own is not None:
-            return own(work)
-        task = asyncio.get_running_loop().create_task(work)
-        self._orphans.add(task)
-        task.add_done_callback(self._orphans.discard)
-        return task
 
     def _log(self, tool: str, code: str, error: BaseException) -> None:
         """Tell the operators, without what the exception says: it may quote anybody."""

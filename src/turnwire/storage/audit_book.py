@@ -1,0 +1,46 @@
+"""The audit of actions, in a dictionary; for the store in memory."""
+
+from collections.abc import Iterable
+
+from turnwire.storage.audit import AuditEntry, AuditQuery, Step
+from turnwire.storage.audited import following
+
+
+class AuditBook:
+    """Entries in the order in which they came; one for each step of a confirmation."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, Step], AuditEntry] = {}
+
+    def add(self, entries: Iterable[AuditEntry]) -> int:
+        """Keep entries of steps that have none yet; return how many."""
+        before = len(self._entries)
+        for each in entries:
+            self._entries.setdefault((each.confirmation_id, each.step), each)
+        return len(self._entries) - before
+
+    def entry(self, confirmation_id: str, step: Step) -> AuditEntry | None:
+        """Return the entry of a step."""
+        return self._entries.get((confirmation_id, step))
+
+    def unfinished(self, *, at: int) -> list[AuditEntry]:
+        """Return the outcomes that are to be noted when nothing runs any more."""
+        found: list[AuditEntry] = []
+        for each in list(self._entries.values()):
+            named = each.confirmation_id
+            begun = self.entry(named, "start")
+            if each.result != "approved" or self.entry(named, "outcome"):
+                continue
+            found.append(following(each, "outcome", "unknown" if begun else "not_run", at=at))
+        return found
+
+    def find(self, query: AuditQuery) -> list[AuditEntry]:
+        """Return the entries that are asked for."""
+        return [
+            each
+            for each in self._entries.values()
+            if each.at_ms >= query.since_ms
+            and query.conversation_id in (None, each.conversation_id)
+            and query.principal in (None, each.principal)
+            and query.tool in (None, each.tool)
+        ]

@@ -1,0 +1,89 @@
+"""Which entries of the audit a confirmation's record makes, and what it grants."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from turnwire.storage.audit import AuditEntry, Result, Step
+from turnwire.storage.base import Answer, PauseRecord
+
+KIND: Final = "confirmation"
+_LONGEST: Final = 128
+
+
+def proposal(record: PauseRecord) -> AuditEntry:
+    """Return the entry of a confirmation that was put to a member."""
+    asked = payload_of(record)
+    return AuditEntry(
+        at_ms=record.pause.requested_ms,
+        step="proposal",
+        result="proposed",
+        confirmation_id=record.pause.pause_id,
+        conversation_id=record.conversation_id,
+        turn_id=record.turn_id,
+        principal=record.principal,
+        agent=record.agent,
+        tool=_text(asked, "name"),
+        risk=_text(asked, "risk"),
+        arguments_hash=_text(asked, "arguments_hash"),
+    )
+
+
+def decision(record: PauseRecord, answer: Answer | None, *, at: int) -> AuditEntry:
+    """Return the entry of an answer at ``at`` (ms), or of a confirmation that is dropped then."""
+    expires = record.pause.expires_ms
+    late = expires is not None and expires <= at
+    result: Result = "expired" if late else "dropped"
+    if answer is not None and answer.decision != "approve":
+        result = "rejected"  # a no that comes too late is a no
+    elif answer is not None and not late:
+        result = "approved"
+    decided_by = answer.decided_by if answer else None
+    return replace(
+        proposal(record), at_ms=at, step="decision", result=result, decided_by=decided_by
+    )
+
+
+def following(entry: AuditEntry, step: Step, result: Result, *, at: int) -> AuditEntry:
+    """Return the entry of a later step of the same confirmation."""
+    return replace(
+        entry, at_ms=at, step=step, result=result, decided_by=None, code=None, receipt=None
+    )
+
+
+def confirmations(records: Iterable[PauseRecord]) -> list[PauseRecord]:
+    """Return those that are audited."""
+    return [each for each in records if each.pause.kind == KIND]
+
+
+def expired(records: Sequence[PauseRecord], *, at: int) -> bool:
+    """Whether one of these that are open can't be answered at ``at`` (ms) any more."""
+    return any(
+        each.phase == "open" and each.pause.expires_ms is not None and each.pause.expires_ms <= at
+        for each in records
+    )
+
+
+def grants(record: PauseRecord | None, *, principal: str, tool: str, arguments_hash: str) -> bool:
+    """Whether this pause was approved by its owner for this tool with these arguments."""
+    if record is None or record.pause.kind != KIND:
+        return False
+    asked = payload_of(record)
+    return (
+        (record.phase, record.decision) == ("answered", "approve")
+        and record.principal == principal
+        and (asked.get("name"), asked.get("arguments_hash")) == (tool, arguments_hash)
+    )
+
+
+def payload_of(record: PauseRecord) -> Mapping[str, JsonValue]:
+    """Return what was asked, or nothing where a graph asked in another shape."""
+    payload = record.pause.payload
+    return payload if isinstance(payload, dict) else {}
+
+
+def _text(asked: Mapping[str, JsonValue], name: str) -> str:
+    value = asked.get(name)
+    return value[:_LONGEST] if isinstance(value, str) else ""
