@@ -86,6 +86,27 @@ def test_a_hash_inside_a_fence_is_no_heading_and_a_table_keeps_its_cells(tmp_pat
     assert section.text == "# not a heading\n\nplan | price\nA | $5"
 
 
+def test_a_comment_that_names_a_page_begins_it_and_cuts_the_section_that_goes_on(tmp_path: Path):
+    path = written(
+        tmp_path / "a.md",
+        "# Plan\n\nAbout.\n\n<!-- page 3 -->\n\n## Limits\n\nFifty.\n<!--Page 4-->\nSixty.\n\n"
+        "<!-- page two --> <!-- homepage 5 -->\n\n## Ends <!-- page 6 -->\n\nLast.",
+    )
+    assert load(path).sections == (
+        Section(None, None, "About."),
+        Section("Limits", 3, "Fifty."),
+        Section("Limits", 4, "Sixty."),
+        Section("Ends", 6, "Last."),
+    )
+
+
+def test_a_page_that_is_named_in_a_fence_is_an_example_and_no_page(tmp_path: Path):
+    path = written(tmp_path / "a.md", "# A\n\n```\n<!-- page 9 -->\n```\n\nAfter.")
+    assert [(each.page, each.text) for each in load(path).sections] == [
+        (None, "<!-- page 9 -->\n\nAfter.")
+    ]
+
+
 def test_a_rule_between_paragraphs_is_not_front_matter(tmp_path: Path):
     path = written(tmp_path / "my_notes-2.md", "---\n\nJust a line.\n\n---\n\nAnother line.\n")
     document = load(path)

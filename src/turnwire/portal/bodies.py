@@ -67,28 +67,14 @@ class Switches(Record):
     second answer is sent. ``never``: it is done, and nothing is said."""
 
 
-async def body_of(request: Request, model: type[B]) -> B:
-    """Return the body as ``model``; a second time, the same one.
+async def read_body(request: Request) -> None:
+    """Read the body, before anything waits: of a caller who has left none can be read.
 
     Raises:
-        InvalidRequest: it is no JSON.
-        RequestInvalid: the JSON has another shape.
         RequestTimeout: it takes longer than ten seconds.
         RequestTooLarge: it has more than 16 KiB.
+        ClientDisconnect: the caller has left in the middle of it.
     """
-    if not hasattr(request.state, "body"):
-        request.state.body = await _read(request)
-    try:
-        return model.model_validate_json(request.state.body)
-    except ValidationError as wrong:
-        errors = wrong.errors(include_input=False, include_url=False)
-        if errors[0]["type"] == "json_invalid":
-            raise InvalidRequest("The body is not JSON in UTF-8.") from None
-        told = [(".".join(map(str, each["loc"])) or "body", each["msg"]) for each in errors]
-        raise RequestInvalid(*told) from None
-
-
-async def _read(request: Request) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(_MAX_SECONDS):
@@ -98,4 +84,21 @@ async def _read(request: Request) -> bytes:
                     raise RequestTooLarge(f"A body may have {MAX_BODY} bytes.")
     except TimeoutError:
         raise RequestTimeout(f"The body took longer than {_MAX_SECONDS:g} s.") from None
-    return bytes(body)
+    request.state.body = bytes(body)
+
+
+def body_of(request: Request, model: type[B]) -> B:
+    """Return the body that was read as ``model``.
+
+    Raises:
+        InvalidRequest: it is no JSON.
+        RequestInvalid: the JSON has another shape.
+    """
+    try:
+        return model.model_validate_json(request.state.body)
+    except ValidationError as wrong:
+        errors = wrong.errors(include_input=False, include_url=False)
+        if errors[0]["type"] == "json_invalid":
+            raise InvalidRequest("The body is not JSON in UTF-8.") from None
+        told = [(".".join(map(str, each["loc"])) or "body", each["msg"]) for each in errors]
+        raise RequestInvalid(*told) from None

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from turnwire.clock import Now
 from turnwire.errors import NotFound, RequestInvalid, TurnwireError
-from turnwire.portal.bodies import Callback, Mobile, NewAddress, Switches, body_of
+from turnwire.portal.bodies import Callback, Mobile, NewAddress, Switches, body_of, read_body
 from turnwire.portal.faults import Endpoint, Faults, error
 from turnwire.portal.records import Benefit, Claim, Member
 from turnwire.portal.store import Action, Json, Kind, PortalStore
@@ -83,21 +83,27 @@ class Portal:
     def _route(self, name: str, endpoint: Endpoint) -> Route:
         """Return a route that logs its name and status: no path, no body, no header."""
         method, path = name.split()
-        plays = name in self._upstream
+
+        async def safe(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except TurnwireError as refused:
+                return error(refused.status, refused.code, str(refused))
+            except Exception as broken:
+                _LOG.error("%s raised %s", name, type(broken).__name__)
+                return error(500, "internal_error", "The demo portal could not do this.")
 
         async def answered(request: Request) -> Response:
             try:
-                if plays:
-                    response = await self._faults.around(name, endpoint, request)
+                await read_body(request)
+                if name in self._upstream:
+                    response = await self._faults.around(name, safe, request)
                 else:
-                    response = await endpoint(request)
+                    response = await safe(request)
             except TurnwireError as refused:
                 response = error(refused.status, refused.code, str(refused))
             except ClientDisconnect:
                 response = Response(status_code=499)  # nobody reads it
-            except Exception as broken:
-                _LOG.error("%s raised %s", name, type(broken).__name__)
-                response = error(500, "internal_error", "The demo portal could not do this.")
             _LOG.info("%s %d", name, response.status_code)
             return response
 
@@ -105,12 +111,12 @@ class Portal:
 
     async def _known(self, request: Request) -> Response:
         self._serve(request)
-        asked = await body_of(request, Mobile)
+        asked = body_of(request, Mobile)
         return JSONResponse({"known": self._store.knows(asked.mobile)})
 
     async def _token(self, request: Request) -> Response:
         self._serve(request)
-        asked = await body_of(request, Mobile)
+        asked = body_of(request, Mobile)
         expires_ms = self._now() + self._token_seconds * 1000
         token = self._store.new_token(asked.mobile, expires_ms=expires_ms)
         if token is None:
@@ -153,13 +159,13 @@ class Portal:
 
     async def _callback(self, request: Request) -> Response:
         member = self._member(request)
-        asked = await body_of(request, Callback)
+        asked = body_of(request, Callback)
         answer = {"callback_id": f"CB-{secrets.token_hex(4).upper()}", **_given(asked)}
         return self._acted(request, "callback", member, asked, answer, status=201)
 
     async def _address(self, request: Request) -> Response:
         member = self._member(request)
-        asked = await body_of(request, NewAddress)
+        asked = body_of(request, NewAddress)
         answer: Json = {"change_id": f"AC-{secrets.token_hex(4).upper()}", "address": _given(asked)}
         return self._acted(request, "address_change", member, asked, answer, status=200)
 
@@ -192,7 +198,7 @@ class Portal:
         return _told(self._faults.switches)
 
     async def _turn(self, request: Request) -> Response:
-        switches = await body_of(request, Switches)
+        switches = body_of(request, Switches)
         for name in switches.fail:
             if name not in self._upstream:
                 known = ", ".join(self._upstream)
