@@ -71,6 +71,8 @@ def serve(  # noqa: PLR0913 - one an option
     code = new_link(settings) if access_policy(settings).cookies else None
     with _listen(settings) as listening, ExitStack() as beside, ExitStack() as told:
         portal = beside.enter_context(portal_beside(settings))
+        if portal is not None:  # the demo portal's address is known only now
+            settings = settings.model_copy(update={"portal_url": portal.url})
         taken = int(listening.getsockname()[1])
         address = http_url(settings.host, taken)
         here = Serving(http_url(reachable(settings.host), taken), no_page(settings))

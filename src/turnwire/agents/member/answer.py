@@ -15,14 +15,14 @@ from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.generate import account, checked, sentence_check, without_names
 from turnwire.agents.guarded.guards import context_of
-from turnwire.agents.guarded.privacy import Privacy
 from turnwire.agents.guarded.screening import noted
-from turnwire.agents.guarded.state import split_new
 from turnwire.agents.guarded.voice import Voice
 from turnwire.agents.member.before import Node, locale_of
+from turnwire.agents.member.grounds import citations_of
 from turnwire.agents.member.outcomes import ending_of, is_action, lacks_sign_in, reading_of
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.phrasings import CLAIMS_DONE
+from turnwire.agents.member.private import Private
 from turnwire.agents.member.results import RULES, block, written
 from turnwire.agents.member.state import MemberState, added, feedback_of, outcomes_of
 from turnwire.errors import UpstreamUnavailable
@@ -42,7 +42,6 @@ from turnwire.models.quoting import Quoting
 from turnwire.nodes.answer.completion import Completion, complete
 from turnwire.nodes.answer.gate import Gate
 from turnwire.nodes.answer.prompt import build_prompt
-from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import from_state
 from turnwire.nodes.tools.tool import SIGN_IN_REQUIRED, Outcome
 
@@ -115,6 +114,7 @@ class _Telling:
             text = verdict.get("fixed_text") or self._parts.policy.text("refusal", self._locale)
             self._say(text)
             self._finish = "refused" if refused else "stop"
+            self._changed["open"] = {}
             return
         for each in self._actions:
             if each.code != SIGN_IN_REQUIRED:
@@ -152,7 +152,9 @@ class _Telling:
             if reads:
                 self._say(label, *self._told(reads))
             if evidence and not label:
-                await self._write(self._text("general") if self._reads else "", (), "")
+                mixed = bool(self._outcomes)
+                note = _GENERAL_ONLY if mixed else ""
+                await self._write(self._text("general") if mixed else "", (), note)
         elif reads or (evidence and not self._has_general) or any(map(feedback_of, self._actions)):
             await self._write(label, self._outcomes, _OWN_ONLY if label else "")
 
@@ -234,11 +236,10 @@ class _Telling:
     ) -> tuple[list[BaseMessage], Voice]:
         """Return the prompt, and the voice for the answer to it."""
         policy, locale = self._parts.policy, self._locale
-        privacy = Privacy(policy, locale)
+        privacy = Private(self._parts, self._state)
         evidence = from_state(self._state.get("evidence", []))
-        earlier, new = split_new(self._state.get("messages", []))
-        history = privacy.recall(earlier, limit=self._parts.history)
-        question = "\n\n".join(privacy.redact(str(each.text)) for each in new)
+        general = self._state.get("queries", []) if note == _GENERAL_ONLY else []
+        question = "\n\n".join(general) or privacy.question
         fence = secrets.token_hex(_FENCE_BYTES)
         data = block(results, fence=fence, redact=privacy.redact)
         notes = [note, _AFTER_ACTIONS if self._actions else ""]
@@ -249,7 +250,7 @@ class _Telling:
             evidence=evidence,
             locale=locale,
             fence=fence,
-            history=history,
+            history=privacy.history,
         )
         own = [written(each.result) for each in results]
         masking = privacy.for_answer([*(each.text for each in evidence), *own])
@@ -283,8 +284,8 @@ class _Telling:
 
     def changed(self) -> MemberState:
         """Return what the answer changes in the state; its new citations are said."""
-        evidence = from_state(self._state.get("evidence", []))
-        check = find_citations(self._draft, evidence)
+        evidence = self._state.get("evidence")
+        check = citations_of(self._draft, self._state, locale=self._locale)
         known = {each["id"] for each in self._state.get("citations", [])}
         for each in check.citations:
             if each.id not in known:

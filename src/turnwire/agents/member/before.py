@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from turnwire.agents.guarded.guards import context_of, guardrail_pre, intake
 from turnwire.agents.guarded.state import split_new
 from turnwire.agents.member.parts import MemberParts
+from turnwire.agents.member.private import Private
 from turnwire.agents.member.routing import Wish, asks
 from turnwire.agents.member.slots import ANSWERS, LONGEST, details
 from turnwire.agents.member.state import FORGOTTEN, MemberState, Plain, to_plain
@@ -81,15 +82,16 @@ def route(parts: MemberParts) -> Node:
 
 
 def _planned(parts: MemberParts, state: MemberState) -> MemberState:
-    words = own_words(parts, state)
-    wish = parts.router.wish(words)
+    private = Private(parts, state)
+    wish = parts.router.wish(private.question)
+    words = private.give(private.question)
     before = state.get("open") or {}
     if before and wish.takes_back:
         said = parts.texts.say("never_mind", locale_of(parts, state))
         return {"route": "action", "open": {}, "asking": said}
     if before and _answers(parts, before, wish, words):
         return _with_detail(parts, state, before, words)
-    return _fresh(parts, state, wish)
+    return _fresh(parts, state, wish, private)
 
 
 def _answers(parts: MemberParts, before: Mapping[str, Any], wish: Wish, words: str) -> bool:
@@ -114,12 +116,12 @@ def _with_detail(
     return _called(parts, state, [(tool, given)] if tool else [], [])
 
 
-def _fresh(parts: MemberParts, state: MemberState, wish: Wish) -> MemberState:
+def _fresh(parts: MemberParts, state: MemberState, wish: Wish, private: Private) -> MemberState:
     wanted: list[tuple[Tool, dict[str, str]]] = []
     for name, part in wish.tools:
         tool = parts.tool(name)
         if tool is not None:
-            wanted.append((tool, details(name, part)))
+            wanted.append((tool, details(name, private.give(part))))
     whole = len(wish.knowledge) == 1 and not wanted
     asked = [state.get("query", "")] if whole or not wish.tools else list(wish.knowledge)
     return _called(parts, state, wanted, asked)

@@ -17,11 +17,10 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
-from turnwire.agents.guarded.privacy import Privacy
-from turnwire.agents.guarded.state import split_new
 from turnwire.agents.member.acting import Calls, kept, screened
 from turnwire.agents.member.before import Node, asking_for, locale_of
 from turnwire.agents.member.parts import MemberParts
+from turnwire.agents.member.private import Private
 from turnwire.agents.member.results import told
 from turnwire.agents.member.searching import QUERIES, found_by, shown_to_model
 from turnwire.agents.member.specs import ASK, SEARCH, offered
@@ -31,9 +30,6 @@ from turnwire.graph.context import TurnContext
 from turnwire.graph.heard import BILL
 from turnwire.graph.plain import change
 from turnwire.ids import new_id
-from turnwire.nodes.guardrails.details import restore
-from turnwire.nodes.guardrails.pii import PLACEHOLDER, placeholder_kind
-from turnwire.nodes.guardrails.redactor import mask
 from turnwire.nodes.tools.arguments import hash_of
 from turnwire.nodes.tools.tool import Call, Outcome, Proposal
 
@@ -107,7 +103,6 @@ class _Loop:
         self._bound = bound
         self._locale = locale_of(parts, state)
         self._maker = Calls(parts, state, runtime)
-        self._privacy = Privacy(parts.policy, self._locale)
         self._fence = secrets.token_hex(_FENCE_BYTES)
         self.gathered = Gathered(
             steps=[list(each) for each in state.get("steps", [])],
@@ -218,10 +213,9 @@ class _Loop:
         return len(wrong) > 1
 
     def _question(self) -> list[BaseMessage]:
-        earlier, new = split_new(self._state.get("messages", []))
-        history = self._privacy.recall(earlier, limit=self._parts.history)
-        asked = "\n\n".join(self._privacy.redact(str(each.text)) for each in new)
-        return [SystemMessage(TASK.format(fence=self._fence)), *history, HumanMessage(asked)]
+        self._private = private = Private(self._parts, self._state)
+        task = SystemMessage(TASK.format(fence=self._fence))
+        return [task, *private.history, HumanMessage(private.question)]
 
     def _transcript(self) -> list[BaseMessage]:
         """Return the calls so far, each with its result, in the order that providers ask for."""
@@ -233,7 +227,7 @@ class _Loop:
                 {
                     "id": each["tool_call_id"],
                     "name": each["name"],
-                    "args": change(each["arguments"], self._privacy.redact),
+                    "args": change(each["arguments"], self._private.redact),
                     "type": "tool_call",
                 }
                 for each in step
@@ -246,7 +240,7 @@ class _Loop:
         self, call_id: str, ended: dict[str, Outcome], found: dict[str, Plain]
     ) -> ToolMessage:
         if call_id in ended:
-            text = told(ended[call_id], redact=self._privacy.redact)
+            text = told(ended[call_id], redact=self._private.redact)
         elif call_id in found:
             text = shown_to_model(found[call_id])
         else:
@@ -267,7 +261,7 @@ class _Loop:
             named = each["id"] or ""
             call_id = named if named and named not in known else new_id("call")
             known.add(call_id)
-            arguments = cast("dict[str, JsonValue]", change(each["args"], self._given))
+            arguments = cast("dict[str, JsonValue]", change(each["args"], self._private.give))
             calls.append(Call(tool_call_id=call_id, name=each["name"], arguments=arguments))
         return calls
 
@@ -284,17 +278,6 @@ class _Loop:
         name = str(bill.get("model") or self._parts.model_name)
         gathered.used = added(gathered.used, used)
         gathered.usd += float(bill.get("usd") or self._parts.price(name, used))
-
-    def _given(self, words: str) -> str:
-        """Return a text of the model's as a tool gets it, by the policy's sink ``tools``."""
-        masking = self._parts.policy.pii.masking("tools")
-        own = {
-            each: self._privacy.mapping[each]
-            for each in PLACEHOLDER.findall(words)
-            if each in self._privacy.mapping
-            and masking.actions.get(placeholder_kind(each), "none") == "none"
-        }
-        return restore(mask(words, masking).text, own)
 
     def changed(self) -> MemberState:
         """Return what the loop changes in the state."""

@@ -11,12 +11,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from turnwire.agents.guarded.guards import closing, guardrail_post
-from turnwire.agents.guarded.memory import remembering
 from turnwire.agents.member.acting import confirm, plan_reads, sign_in, waiting_actions
+from turnwire.agents.member.after import closing, remembering
 from turnwire.agents.member.answer import NAME, answer, escalate
 from turnwire.agents.member.before import member_guardrail, member_intake, route
 from turnwire.agents.member.gather import gather
+from turnwire.agents.member.grounds import guardrail_post
 from turnwire.agents.member.outcomes import lacks_sign_in
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.searching import search
