@@ -152,7 +152,7 @@ class _Telling:
             if reads:
                 self._say(label, *self._told(reads))
             if evidence and not label:
-                mixed = bool(self._outcomes)
+                mixed = self._state.get("route") in ("mixed", "action")
                 note = _GENERAL_ONLY if mixed else ""
                 await self._write(self._text("general") if mixed else "", (), note)
         elif reads or (evidence and not self._has_general) or any(map(feedback_of, self._actions)):
