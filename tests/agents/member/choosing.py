@@ -31,7 +31,7 @@ class Choosing(BaseChatModel):
     def _llm_type(self) -> str:
         return "choosing"
 
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> "Choosing":  # type: ignore[override]
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:  # noqa: ANN401
         self.offered = list(tools)
         return self
 

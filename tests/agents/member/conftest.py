@@ -11,7 +11,7 @@ from tests.agents.member.stage import Stage
 def stage(tmp_path: Path) -> Callable[..., Stage]:
     """Makes a member with a portal of their own."""
 
-    def make(**parts: Any) -> Stage:
+    def make(**parts: Any) -> Stage:  # noqa: ANN401
         return Stage(tmp_path, **parts)
 
     return make

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
@@ -25,6 +26,7 @@ from turnwire.events import (
 )
 from turnwire.ids import RunId
 from turnwire.models.quoting import Quoting
+from turnwire.nodes.guardrails.examples import Matrix
 from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.tools.executor import Executor
 from turnwire.nodes.tools.registry import Registry
@@ -35,7 +37,22 @@ from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.work import Channel
 
 INSURANCE = shipped_policy("insurance")
-ENCODER = EmbeddedEncoder()
+
+
+class Remembering:
+    """An encoder that encodes each text once in all tests."""
+
+    def __init__(self) -> None:
+        self._encoder = EmbeddedEncoder()
+        self._rows: dict[str, Any] = {}
+
+    def encode(self, texts: Sequence[str], /) -> Matrix:
+        new = [each for each in dict.fromkeys(texts) if each not in self._rows]
+        self._rows |= dict(zip(new, self._encoder.encode(new), strict=True))
+        return np.stack([self._rows[each] for each in texts])
+
+
+ENCODER = Remembering()
 DANIEL = "+447700900102"
 """On the plan Family, with a claim CLM-2026-1090 and some of the dental limit used."""
 SERVICE_KEY = "demo-service-key"
@@ -78,7 +95,12 @@ class Stage(Host):
     """One member, their portal and their conversation."""
 
     def __init__(
-        self, directory: Path, *, signed_in: bool = True, now: int = 1_790_000_000_000, **parts: Any
+        self,
+        directory: Path,
+        *,
+        signed_in: bool = True,
+        now: int = 1_790_000_000_000,
+        **parts: Any,  # noqa: ANN401
     ) -> None:
         self.store = PortalStore(directory / "portal.db").__enter__()
         self.portal = Portal(self.store, service_key=SERVICE_KEY, now=lambda: now)
@@ -120,7 +142,7 @@ class Stage(Host):
         """What really happened at the portal."""
         return list(self.store.actions())
 
-    async def switch(self, **switches: Any) -> None:
+    async def switch(self, **switches: Any) -> None:  # noqa: ANN401
         answer = await self.client.put("/demo/switches", json=switches)
         assert answer.status_code == 200, answer.text
 
@@ -131,7 +153,7 @@ class Stage(Host):
         locale: str = "en",
         channel: Channel = "app",
         can_sign_in: bool = True,
-        **about: Any,
+        **about: Any,  # noqa: ANN401
     ) -> Played:
         """Run a new turn."""
         played = self.begin(text, **about)

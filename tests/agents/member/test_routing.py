@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -103,7 +102,7 @@ def test_a_wish_can_be_taken_back(text: str):
 
 
 def test_a_tool_without_phrasings_is_found_by_its_description():
-    async def run(_: Any, __: Any) -> None: ...
+    async def run(_: object, __: object) -> None: ...
 
     lens = replace(
         portal_tools(portal_client("http://p.invalid"))[0],
