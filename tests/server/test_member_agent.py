@@ -1,7 +1,7 @@
 """The member agent on a real server, over every wire, with a model that talks beside its calls."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ class Members(InThread):
 
 
 @contextmanager
-def serving_members(data_dir: Path, **parts: Any) -> Iterator[Members]:  # noqa: ANN401
+def serving_members(data_dir: Path, **parts: Any) -> Generator[Members]:  # noqa: ANN401
     with serving(data_dir) as portal, Members(data_dir, portal.url, **parts) as server:
         yield server
 
