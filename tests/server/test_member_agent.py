@@ -189,3 +189,12 @@ def test_the_words_of_the_model_that_chooses_are_on_no_wire_and_in_no_file(tmp_p
         assert token.encode() not in file.read_bytes(), file
     with closing(sqlite3.connect(tmp_path / "turnwire.db")) as stored:
         assert stored.execute("SELECT count(*) FROM turns").fetchone()[0] >= 1
+
+
+def test_it_is_served_beside_the_others_where_there_is_a_portal(tmp_path: Path):
+    with serving(tmp_path) as portal, InThread(tmp_path, None, portal_url=portal.url) as server:
+        told = server.api("chat").http.get("/agents").json()["agents"]
+        assert [each["slug"] for each in told] == ["guarded", "turnwire-docs", "member"]
+        assert told[2]["title"] == "Member assistant"
+        frames = asked(server.api("chat"), "What is a deductible?", agent="member")
+        assert frames[-1].data["finish_reason"] == "no_match"  # nothing was read into the index
