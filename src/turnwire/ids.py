@@ -13,7 +13,7 @@ Seq = NewType("Seq", int)
 BEGINNING: Final = Seq(0)
 """Before the first event of a turn."""
 
-Prefix = Literal["conv", "trn", "run", "cnf", "rev", "req", "err", "key"]
+Prefix = Literal["conv", "trn", "run", "cnf", "rev", "req", "err", "key", "call"]
 
 # Clients may name a conversation themselves (`web-V1StGXR8Z5`), so the form is wider than ours.
 # No separator of ours (`:`, `/`, `.`) and no wildcard is in it: an id never reaches another key.

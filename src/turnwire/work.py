@@ -9,6 +9,9 @@ from pydantic import JsonValue
 from turnwire.events import Fact
 from turnwire.ids import ConversationId, PauseId, RunId, TurnId
 
+Channel = Literal["app", "text"]
+"""Where the member reads: in an app, which has cards, or in a channel of nothing but text."""
+
 Aloud = Callable[[Sequence[str]], bool]
 """Says words at once, ahead of what the agent yields next; false: they have to be yielded."""
 
@@ -72,6 +75,9 @@ class Work:
     model: str | None = None
     """The model that the caller chose, or none for the agent's own."""
     hints: Hints = NO_HINTS
+    channel: Channel = "app"
+    can_sign_in: bool = False
+    """Whether the caller is a member with a session, to which a sign-in can be attached."""
     confirmed: bool = False
     """A person has said what is to happen: the run goes on although every client leaves."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

@@ -25,7 +25,8 @@ from turnwire.engine.supervisor import Supervisor
 from turnwire.graph.agent import GraphAgent
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
-from turnwire.nodes.tools.authority import GRANTS
+from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, NO_CREDENTIALS
+from turnwire.nodes.tools.tool import Credentials
 from turnwire.server import (
     agents,
     answer,
@@ -71,13 +72,14 @@ def create(
     *,
     served: Served | None = None,
     sign_ins: answer.SignIns | None = None,
+    credentials: Credentials | None = None,
     directory: Directory | None = None,
 ) -> FastAPI:
     """Return the ASGI application that ``settings`` describe.
 
     ``served`` is what it serves; without it, the settings say so, which takes a second.
-    ``directory`` knows the members, by default as ``portal_url`` says; ``sign_ins`` knows which of
-    them are signed in, by default as they have done here.
+    ``directory`` knows the members, by default as ``portal_url`` says. ``sign_ins`` knows which of
+    them are signed in, and ``credentials`` what those may do, by default as they have done here.
 
     Raises:
         SetupError: a graph, policy, model or index is not usable; the text says what to do.
@@ -112,8 +114,7 @@ def create(
             if traces is not None:
                 stack.push_async_callback(asyncio.to_thread, traces.close)
             stack.enter_context(alone_in(settings.data_dir))
-            if parts.index is not None:
-                stack.callback(parts.index.close)
+            _close_later(parts, stack)
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
@@ -132,6 +133,7 @@ def create(
                     previewed=parts.log_text,
                 )
                 agent.bind(GRANTS, store)
+                agent.bind(CREDENTIALS, credentials or service or NO_CREDENTIALS)
                 agents_by_slug[agent.slug] = agent
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
@@ -200,6 +202,13 @@ def create(
         ),
     )
     return app
+
+
+def _close_later(parts: Served, stack: AsyncExitStack) -> None:
+    if parts.index is not None:
+        stack.callback(parts.index.close)
+    for close in parts.closing:
+        stack.push_async_callback(close)
 
 
 _NOT_FASTAPIS: Final[TelemetryConfig] = {

@@ -1,6 +1,6 @@
 """What is served: graphs with their models, policies and the index that they search."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,7 +9,11 @@ from langchain_core.language_models import BaseChatModel
 
 from turnwire.agents.guarded.graph import build, manifest
 from turnwire.agents.guarded.parts import GuardedParts
-from turnwire.corpora import shipped
+from turnwire.agents.member.graph import build as build_member
+from turnwire.agents.member.graph import manifest as member_manifest
+from turnwire.agents.member.parts import MemberParts
+from turnwire.agents.member.tools import portal_client, portal_tools
+from turnwire.corpora import for_members, shipped
 from turnwire.graph.agent import Graph
 from turnwire.graph.load import load
 from turnwire.graph.manifest import Manifest
@@ -19,10 +23,14 @@ from turnwire.models.catalog import upstream
 from turnwire.models.gateway import Gateway
 from turnwire.models.quoting import NAME as QUOTING
 from turnwire.models.quoting import Quoting
-from turnwire.models.roles import ANSWER, JUDGE, Chain, Role, link_of
+from turnwire.models.roles import ANSWER, EXECUTOR, JUDGE, Chain, Role, link_of
+from turnwire.nodes.evidence.retrieve import Retriever as SearchesDocuments
 from turnwire.nodes.guardrails.pii_documents import DocumentScreen, document_screen
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
+from turnwire.nodes.tools.executor import Executor
+from turnwire.nodes.tools.registry import Registry
+from turnwire.nodes.tools.tool import Tool
 from turnwire.probe import ProviderHealth
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
@@ -34,10 +42,17 @@ from turnwire.retrieval.words import content_words
 from turnwire.settings import Settings
 
 INDEX: Final = "index.db"
+INSURANCE: Final = "insurance"
+"""The corpus and the policy of the member agent."""
 
 
 def corpora(settings: Settings) -> dict[str, Path]:
     """Return what is answered from: the operator's documents, or what ships."""
+    return _own(settings) | (for_members() if settings.docs is None else {})
+
+
+def _own(settings: Settings) -> dict[str, Path]:
+    """Return the corpora that each have a guarded agent of their own."""
     return {"docs": settings.docs} if settings.docs is not None else shipped()
 
 
@@ -50,6 +65,8 @@ class Served:
     log_text: Callable[[str], str] = PiiRules().log_text
     """What spans and previews of tool calls keep of a text: by the first agent's policy, or as
     policies do by default."""
+    closing: tuple[Callable[[], Awaitable[None]], ...] = ()
+    """What is called at the end."""
 
 
 class _OneCorpus:
@@ -79,9 +96,46 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
     retriever = Retriever(index, encoder, RetrievalPolicy(), reranker=reranker)
     quoting = Quoting(encoder=encoder, sentences=sentences, words=content_words)
     answer = models(settings, quoting, health=health)
-    parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)]
-    graphs = tuple((build(each), manifest(each)) for each in parts)
-    return Served(graphs, index, parts[0].policy.pii.log_text)
+    parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in _own(settings)]
+    graphs: list[tuple[Graph, Manifest]] = [(build(each), manifest(each)) for each in parts]
+    log_text = parts[0].policy.pii.log_text
+    if settings.portal_url is None or settings.docs is not None:
+        return Served(tuple(graphs), index, log_text)
+    client = portal_client(settings.portal_url)
+    general = _OneCorpus(retriever, INSURANCE)
+    member = member_parts(portal_tools(client), answer, retriever=general, encoder=encoder)
+    graphs.append((build_member(member), member_manifest(member)))
+    return Served(tuple(graphs), index, log_text, closing=(client.aclose,))
+
+
+def member_parts(
+    tools: Sequence[Tool],
+    models: "Models",
+    *,
+    retriever: SearchesDocuments,
+    encoder: EmbeddedEncoder,
+) -> MemberParts:
+    """Return what the member agent is made of.
+
+    The role ``executor`` chooses its tools; without that role, the answer's model does, unless it
+    only quotes: then rules do.
+    """
+    policy = shipped_policy("insurance")
+    policy.warm()
+    answer = models.roles[ANSWER]
+    chooses = models.roles.get(EXECUTOR) or (None if isinstance(answer, Quoting) else answer)
+    return MemberParts(
+        policy=policy,
+        model=answer,
+        model_name=models.name,
+        models=models.others,
+        retriever=retriever,
+        encoder=encoder,
+        judge=models.roles.get(JUDGE),
+        actions=Executor(Registry(tools, locales=tuple(policy.texts)), rules=policy.pii),
+        tools=tools,
+        executor=chooses,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +218,7 @@ _ABOUT: Final = {
 def _policy(settings: Settings, corpus: str) -> Policy:
     if settings.policy is not None:
         return find_policy(settings.policy)
-    return shipped_policy("health" if corpus == "health" else "docs")
+    return shipped_policy(corpus if corpus in ("health", INSURANCE) else "docs")
 
 
 def screen_of(settings: Settings, corpus: str) -> DocumentScreen | None:

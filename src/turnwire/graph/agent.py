@@ -10,6 +10,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
@@ -148,6 +149,9 @@ class GraphAgent:
             values = cast("Mapping[str, Any]", state.values or {})
             stored = cast("Sequence[BaseMessage]", values.get("messages") or ())
             messages = [*repairs(stored, work.unsettled), *messages]
+            if latest.next:
+                # Or tasks that a node sent (`Send`) before the pause would run in this turn.
+                await self._graph.aupdate_state(config, None, as_node=END)
         return {"messages": messages}
 
     def _context(self, work: Work) -> object:
@@ -161,6 +165,8 @@ class GraphAgent:
             model=work.model,
             rerank=work.hints.rerank,
             timezone=work.hints.timezone,
+            channel=work.channel,
+            can_sign_in=work.can_sign_in,
             secrets=work.secrets,
         )
         schema = self._graph.context_schema

@@ -10,6 +10,8 @@ from typing import cast
 
 from langgraph.runtime import get_runtime
 
+from turnwire.work import Channel
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext:
@@ -28,6 +30,10 @@ class TurnContext:
     """Whether the client would have searches reranked; none: it said nothing."""
     timezone: str | None = None
     """The member's time zone as the client names it; look it up before you rely on it."""
+    channel: Channel = "app"
+    """Where the member reads; a run that goes on after a pause is told ``app``."""
+    can_sign_in: bool = False
+    """Whether a sign-in can be attached to whoever asks: a member with a session."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 

@@ -24,6 +24,9 @@ from turnwire.graph.followups import leaned_on
 
 _OPENING: Final = re.compile(r"<passages-([0-9a-f]{8,64})>\n")
 
+_RESULTS: Final = re.compile(r"<results-([0-9a-f]{8,64})>\n.*?</results-\1>", re.DOTALL)
+"""What tools returned, in front of the question; nobody quotes it."""
+
 _HEADED: Final = re.compile(r"(.*?)(?: \(keywords: ([^()]*)\))?")
 
 
@@ -60,7 +63,7 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Reading:
         return Reading(last.strip())
     fence = opening[1]
     block, _, question = last[opening.end() :].partition(f"</passages-{fence}>")
-    question = question.strip()
+    question = _RESULTS.sub("", question).strip()
     earlier = leaned_on(said[:-1], question)
     asked = "\n\n".join([*earlier, question])
     return Reading(asked, question if earlier else "", _passages(block, fence))

@@ -18,6 +18,8 @@ ANSWER: Final[Literal["answer"]] = "answer"
 """The role whose words the member reads."""
 JUDGE: Final[Literal["judge"]] = "judge"
 """The role that says what is in scope where no rule does."""
+EXECUTOR: Final[Literal["executor"]] = "executor"
+"""The role that chooses tools; its words reach nobody."""
 
 _OFFLINE: Final = "quoting"
 _MILLION: Final = 1_000_000
@@ -91,6 +93,6 @@ def link_of(spec: str, *, base_url: str | None = None) -> Link:
         ) from None
 
 
-Role = Literal["answer", "judge"]
+Role = Literal["answer", "judge", "executor"]
 """Each is optional but the answer's."""
 Chain = Annotated[tuple[Link, ...], Field(min_length=1)]

@@ -106,6 +106,7 @@ class Answers:
             idempotency_key=idempotency_key(request),
             trace_id=caller.trace_id if caller else None,
             hints=self._hints(body),
+            channel=body.channel,
         )
         followed = await self._turns.begin(new)
         return self._streams.sse(followed, await self._streams.answer(followed))

@@ -21,7 +21,7 @@ from turnwire.ids import PauseId
 from turnwire.server.fields import Given, Identifier, Text
 from turnwire.server.negotiation import LOCALE
 from turnwire.server.problems import invalid
-from turnwire.work import Message
+from turnwire.work import Channel, Message
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -101,6 +101,7 @@ class StreamRequest(_Body):
     message: Text
     conversation_id: Identifier | None = None
     agent: Identifier | None = None
+    channel: Channel = "app"
     client: ClientHints = ClientHints()
 
     @model_validator(mode="after")

@@ -50,7 +50,7 @@ from turnwire.storage.base import (
     TurnRecord,
 )
 from turnwire.storage.members import Charge, Used
-from turnwire.work import NO_HINTS, Hints, Message, Unsettled, Work
+from turnwire.work import NO_HINTS, Channel, Hints, Message, Unsettled, Work
 
 _ATTEMPTS: Final = 20
 """How often facts may change under a decision before the conversation counts as busy."""
@@ -72,6 +72,7 @@ class NewTurn:
     trace_id: str | None = None
     """The caller's trace, if they have one; none: the turn gets its own."""
     hints: Hints = NO_HINTS
+    channel: Channel = "app"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +296,12 @@ class Turns:
             charges=ask.charges,
         )
         unsettled = [*facts.unsettled, *([dropping] if dropping else [])]
-        work = replace(_work(record, event.model, unsettled), hints=new.hints)
+        work = replace(
+            _work(record, event.model, unsettled),
+            hints=new.hints,
+            channel=new.channel,
+            can_sign_in=_has_session(new.principal),
+        )
         await self.supervisor.start(agent, turn, opening, work)
         return Followed(turn_id=turn.turn_id, after=BEGINNING, run_id=turn.run_id)
 
@@ -328,6 +334,7 @@ class Turns:
             run_id=RunId(new_id("run")),
             started_ms=at,
             confirmed=confirmed,
+            can_sign_in=_has_session(caller),
         )
         charges = self.policy.quotas.resuming(caller, record.pause.kind, now=at)
         agent = self.agents[record.agent]
@@ -376,6 +383,10 @@ class Turns:
         if turn.state is not TurnState.PAUSED:
             raise Conflict
         return turn.drop(RunId(new_id("run")), at=self._now())
+
+
+def _has_session(principal: Principal) -> bool:
+    return principal.is_member and not principal.is_ephemeral
 
 
 def _work(record: TurnRecord, model: str, unsettled: Sequence[TurnRecord] = ()) -> Work:

@@ -59,9 +59,9 @@ def generate_response(parts: GuardedParts) -> Node:
             raise UpstreamUnavailable(f"the model '{name}' said nothing")
         answer = _cited(nobody() if voice.held else said, draft, evidence, completion)
         return {
-            **_account(parts, name, completion),
-            **(answer if voice.stopped is None else _stopped(state, draft)),
-            **_checked(state, said, voice),
+            **account(parts, name, completion),
+            **(answer if voice.stopped is None else stopped(state, draft)),
+            **checked(state, said, voice),
         }
 
     return generate_response
@@ -133,7 +133,7 @@ def _prepared(
         gate=Gate(
             _no_check if risky else sentence_check(parts, locale),
             reach=policy.answer_reach,
-            edit=_without_names(policy, locale, masking),
+            edit=without_names(policy, locale, masking),
         ),
         # Where the question is risky, a person reads the answer first, and says it or another.
         manner="silent" if risky else policy.stream_policy,
@@ -146,7 +146,8 @@ def _no_check(_sentence: str) -> None:
     """Let a sentence pass: a person reads it."""
 
 
-def _without_names(policy: Policy, locale: str, masking: Masking) -> Callable[[str], str]:
+def without_names(policy: Policy, locale: str, masking: Masking) -> Callable[[str], str]:
+    """Return what takes names out of a sentence of the answer, where the policy asks for that."""
     names = policy.pii.names("answer", locale)
     if names is None:
         return unchanged
@@ -166,7 +167,7 @@ def sentence_check(parts: GuardedParts, locale: str) -> SentenceCheck:
     return check
 
 
-def _stopped(state: GuardedState, refusal: str) -> GuardedState:
+def stopped(state: GuardedState, refusal: str) -> GuardedState:
     """Return the state after an answer that may not be said: from here on like any refusal."""
     return {
         "draft": refusal,
@@ -176,7 +177,7 @@ def _stopped(state: GuardedState, refusal: str) -> GuardedState:
     }
 
 
-def _checked(state: GuardedState, said: Speaker, voice: Voice) -> GuardedState:
+def checked(state: GuardedState, said: Speaker, voice: Voice) -> GuardedState:
     """Say what the checks in the stream decided; return it, and what waits for a person."""
     decisions: list[GuardrailDecision] = []
     if voice.redacted and (voice.stopped is None or voice.stopped.check != "pii"):
@@ -203,7 +204,8 @@ def _decision(check: Check, outcome: GuardOutcome, reason: str) -> GuardrailDeci
     return GuardrailDecision(stage="post", check=check, outcome=outcome, reason=reason)
 
 
-def _account(parts: GuardedParts, name: str, completion: Completion) -> GuardedState:
+def account(parts: GuardedParts, name: str, completion: Completion) -> GuardedState:
+    """Return the state's account of one call."""
     usage = completion.usage
     cost = Cost(
         model=name,

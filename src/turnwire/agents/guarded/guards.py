@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -68,8 +69,18 @@ def _sent_along(earlier: Sequence[BaseMessage], context: TurnContext | None) -> 
     return [each for each in earlier if mine and (each.id or "").startswith(mine)]
 
 
-def guardrail_pre(parts: GuardedParts) -> Node:
-    """Return a node that examines every new message and carries the verdict on the state."""
+def _nothing(_: GuardedState) -> bool:
+    return False
+
+
+def guardrail_pre(
+    parts: GuardedParts, *, expected: Callable[[GuardedState], bool] = _nothing
+) -> Node:
+    """Return a node that examines every new message and carries the verdict on the state.
+
+    ``expected`` says whether the message answers a question of ours, so that it need not be like
+    an example of what is in scope; rules hold for it all the same.
+    """
     scope = scope_of(parts)
 
     async def guardrail_pre(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
@@ -85,6 +96,9 @@ def guardrail_pre(parts: GuardedParts) -> Node:
             policy=parts.policy,
             locale=_locale(parts, state),
         )
+        doubtful = verdict.outcome == "proceed" and not verdict.is_known
+        if doubtful and await asyncio.to_thread(expected, state):
+            verdict = replace(verdict, is_known=True)
         question = "\n\n".join(verdict.messages[len(sent) :])
         query = question
         if scope.concerns(verdict) or _searches(parts, verdict):

@@ -55,6 +55,8 @@ class NoCredentials:
         return None
 
 
+NO_CREDENTIALS: Final = NoCredentials()
+
 GRANTS: Final[ContextVar[Grants]] = ContextVar("GRANTS", default=NoGrants())  # noqa: B039
-CREDENTIALS: Final[ContextVar[Credentials]] = ContextVar("CREDENTIALS", default=NoCredentials())  # noqa: B039
+CREDENTIALS: Final[ContextVar[Credentials]] = ContextVar("CREDENTIALS", default=NO_CREDENTIALS)
 """Of the run to which the current task belongs."""

@@ -1,0 +1,191 @@
+"""The nodes before anything is looked up: intake, guardrails, and what the message is for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+from langgraph.runtime import Runtime
+
+from turnwire.agents.guarded.guards import context_of, guardrail_pre, intake
+from turnwire.agents.guarded.state import split_new
+from turnwire.agents.member.parts import MemberParts
+from turnwire.agents.member.private import Private
+from turnwire.agents.member.routing import Wish, asks
+from turnwire.agents.member.slots import ANSWERS, LONGEST, details
+from turnwire.agents.member.state import FORGOTTEN, MemberState, Plain, to_plain
+from turnwire.graph.context import TurnContext
+from turnwire.ids import new_id
+from turnwire.nodes.guardrails.redactor import mask
+from turnwire.nodes.tools.tool import Call, Tool
+
+Node: TypeAlias = Callable[[MemberState, Runtime[TurnContext]], Awaitable[MemberState]]
+
+ADDRESS: tuple[str, ...] = ("line1", "city", "postcode", "country")
+"""Details that are asked for together where none of them is known."""
+
+
+def member_intake(parts: MemberParts) -> Node:
+    """Return the node that forgets the turn before, but what it asked the member for."""
+    begin = intake(parts)
+
+    async def member_intake(state: MemberState, runtime: Runtime[TurnContext]) -> MemberState:
+        context = context_of(runtime)
+        begun = await begin(state, runtime)
+        channel = context.channel if context else "app"
+        return cast("MemberState", {**begun, **FORGOTTEN, "channel": channel})
+
+    return member_intake
+
+
+def member_guardrail(parts: MemberParts) -> Node:
+    """Return the node that examines the message.
+
+    What a rule knows as a wish, and what answers a question of ours, need not be like an example.
+    """
+
+    def expected(state: Any) -> bool:  # noqa: ANN401 - the guarded agent's state
+        known = cast("MemberState", state)
+        return bool(known.get("open")) or bool(parts.router.wish(own_words(parts, known)).tools)
+
+    examine = guardrail_pre(parts, expected=expected)
+
+    async def member_guardrail(state: MemberState, runtime: Runtime[TurnContext]) -> MemberState:
+        examined = await examine(state, runtime)
+        verdict = examined.get("verdict", {})
+        reason = str(verdict.get("reason") or "")
+        if verdict.get("outcome") == "refuse" and parts.texts.has(reason):
+            text = parts.texts.say(reason, locale_of(parts, state))
+            verdict = {**verdict, "fixed_text": text}
+        changed = {**examined, "verdict": verdict, "route": _onwards(verdict)}
+        return cast("MemberState", changed)
+
+    return member_guardrail
+
+
+def _onwards(verdict: Mapping[str, Any]) -> str:
+    if verdict.get("outcome") == "escalate" or verdict.get("review_reasons"):
+        return "escalate"
+    if verdict.get("outcome") == "refuse":
+        return "out_of_scope"
+    return "answer" if verdict.get("fixed_text") else "route"
+
+
+def route(parts: MemberParts) -> Node:
+    """Return the node that tells what the message is for; with a model for it, that one does."""
+
+    async def route(state: MemberState, runtime: Runtime[TurnContext]) -> MemberState:
+        if parts.executor is not None:
+            return {"route": "gather"}
+        return await asyncio.to_thread(_planned, parts, state)
+
+    return route
+
+
+def _planned(parts: MemberParts, state: MemberState) -> MemberState:
+    private = Private(parts, state)
+    wish = parts.router.wish(private.question)
+    words = private.give(private.question)
+    before = state.get("open") or {}
+    if before and wish.takes_back:
+        said = parts.texts.say("never_mind", locale_of(parts, state))
+        return {"route": "action", "open": {}, "asking": said}
+    if before and _answers(parts, before, wish, words):
+        return _with_detail(parts, state, before, words)
+    return _fresh(parts, state, wish, private)
+
+
+def _answers(parts: MemberParts, before: Mapping[str, Any], wish: Wish, words: str) -> bool:
+    """Whether the message answers our question, and is not another wish."""
+    name = str(before["tool"])
+    others = [parts.tool(each) for each, _ in wish.tools if each != name]
+    if any(each is not None and each.risk != "read" for each in others):
+        return False
+    return not asks(words) or bool(details(name, words))
+
+
+def _with_detail(
+    parts: MemberParts, state: MemberState, before: Mapping[str, Any], words: str
+) -> MemberState:
+    """Return the plan with what the member adds to what they asked for before."""
+    asked, name = str(before["asked"]), str(before["tool"])
+    given: dict[str, str] = {**before["arguments"], **details(name, words)}
+    if asked not in given and asked in ANSWERS:
+        read = ANSWERS[asked](words)
+        given |= {asked: read[:LONGEST]} if read else {}
+    tool = parts.tool(name)
+    return _called(parts, state, [(tool, given)] if tool else [], [])
+
+
+def _fresh(parts: MemberParts, state: MemberState, wish: Wish, private: Private) -> MemberState:
+    wanted: list[tuple[Tool, dict[str, str]]] = []
+    for name, part in wish.tools:
+        tool = parts.tool(name)
+        if tool is not None:
+            wanted.append((tool, details(name, private.give(part))))
+    whole = len(wish.knowledge) == 1 and not wanted
+    asked = [state.get("query", "")] if whole or not wish.tools else list(wish.knowledge)
+    return _called(parts, state, wanted, asked)
+
+
+def _called(
+    parts: MemberParts,
+    state: MemberState,
+    wanted: list[tuple[Tool, dict[str, str]]],
+    queries: list[str],
+) -> MemberState:
+    """Return the plan: calls that are complete, and what is asked for one that is not."""
+    plan: list[Plain] = []
+    changed: MemberState = {"open": {}}
+    for tool, given in wanted:
+        lacks = missing(tool, given)
+        if not lacks:
+            call = Call(tool_call_id=new_id("call"), name=tool.name, arguments=dict(given))
+            plan.append(to_plain(call))
+        elif not changed.get("asking"):
+            changed |= asking_for(parts, state, tool, given, lacks)
+    changed |= {"plan": plan, "queries": queries, "route": _kind(parts, plan, queries, changed)}
+    return changed
+
+
+def asking_for(
+    parts: MemberParts,
+    state: MemberState,
+    tool: Tool,
+    given: Mapping[str, Any],
+    lacks: tuple[str, ...],
+) -> MemberState:
+    """Return the question for a missing detail, and what it is for."""
+    asked = "address" if set(lacks) >= set(ADDRESS) else lacks[0]
+    key = parts.texts.first(f"ask_{asked}", "ask_details")
+    return {
+        "asking": parts.texts.say(key, locale_of(parts, state)),
+        "open": {"tool": tool.name, "arguments": dict(given), "asked": asked},
+    }
+
+
+def missing(tool: Tool, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the details that a tool needs and that are not given, in its own order."""
+    required = tool.parameters.get("required")
+    names = [str(each) for each in required] if isinstance(required, list) else []
+    return tuple(each for each in names if not given.get(each))
+
+
+def _kind(parts: MemberParts, plan: list[Plain], queries: list[str], asked: MemberState) -> str:
+    tools = [parts.tool(each["name"]) for each in plan]
+    if asked.get("asking") or any(each is not None and each.risk != "read" for each in tools):
+        return "action"
+    if not plan:
+        return "knowledge"
+    return "mixed" if queries else "member"
+
+
+def own_words(parts: MemberParts, state: MemberState) -> str:
+    """Return the member's new messages as tools may get them: in their own words."""
+    _, new = split_new(state.get("messages", []))
+    masking = parts.policy.pii.masking("tools")
+    return "\n\n".join(mask(str(each.text), masking).text for each in new)
+
+
+def locale_of(parts: MemberParts, state: MemberState) -> str:
+    """Return the language of the texts that the member gets."""
+    return state.get("locale", parts.policy.default_locale)

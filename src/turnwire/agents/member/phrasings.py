@@ -1,0 +1,77 @@
+"""How members say what they want: rules and examples, from a YAML file of the agent's own."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.resources import files
+from typing import Final
+
+import yaml
+from pydantic import ConfigDict, Field
+
+from turnwire.nodes.guardrails.phrases import Words
+from turnwire.nodes.guardrails.reading import read
+from turnwire.nodes.guardrails.rules import Phrases, Rule, Rulebook, Strict
+from turnwire.nodes.guardrails.sections import Sentences, spoken
+
+GENERAL: Final = "general"
+PERSONAL: Final = "personal"
+NEVER_MIND: Final = "never_mind"
+CLAIMS_DONE: Final = "claims_done"
+
+
+class ToolPhrasings(Strict):
+    """How members ask for one tool."""
+
+    phrases: Phrases = ()
+    """A part of a message with one of these is for this tool, unless it asks how things work."""
+    unless: Phrases = ()
+    examples: Sentences = Field(default_factory=dict[str, tuple[str, ...]])
+
+
+class Phrasings(Strict):
+    """How members ask for each tool, and for what stands in documents."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    general: Phrases
+    personal: Phrases
+    never_mind: Phrases
+    claims_done: ToolPhrasings
+    """How an answer says that an action was done."""
+    knowledge: Sentences
+    tools: Mapping[str, ToolPhrasings]
+
+    def rules_for(self, text: str) -> frozenset[str]:
+        """Return which rules a text trips: tools' names, and the constants of this module."""
+        words: Sequence[Words] = read((text,), known=self._book.knows)
+        return frozenset(each.id for each in self._book.tripped(words))
+
+    def examples(self) -> list[tuple[str, str]]:
+        """Return each example with its tool's name, or with "" where it is about documents."""
+        about = [("", each) for each in spoken(self.knowledge)]
+        for name, tool in self.tools.items():
+            about += [(name, each) for each in spoken(tool.examples)]
+        return about
+
+    @cached_property
+    def _book(self) -> Rulebook[Rule]:
+        rules = [
+            Rule(id=GENERAL, phrases=self.general),
+            Rule(id=PERSONAL, phrases=self.personal),
+            Rule(id=NEVER_MIND, phrases=self.never_mind),
+            Rule(
+                id=CLAIMS_DONE,
+                phrases=self.claims_done.phrases,
+                unless=self.claims_done.unless,
+            ),
+        ]
+        for name, tool in self.tools.items():
+            if tool.phrases:
+                rules.append(Rule(id=name, phrases=tool.phrases, unless=tool.unless))
+        return Rulebook(rules)
+
+
+def shipped_phrasings() -> Phrasings:
+    """Return those that come with turnwire, in English and Spanish."""
+    text = (files("turnwire.agents.member") / "phrasings.yaml").read_text(encoding="utf-8")
+    return Phrasings.model_validate(yaml.safe_load(text))
