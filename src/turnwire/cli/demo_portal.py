@@ -46,5 +46,6 @@ def _listening(host: str, port: int) -> socket.socket:
         return bound(host, port)
     except OSError as error:
         raise SetupError(
-            f"can't listen on {host}:{port} ({error.strerror}); choose another with --host or --port"
+            f"can't listen on {host}:{port} ({error.strerror}); "
+            "choose another with --host or --port"
         ) from None
