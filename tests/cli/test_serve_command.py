@@ -48,7 +48,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run
 
 
-def test_a_server_of_the_shipped_agents_is_ready_prints_its_link_and_answers(tmp_path: Path):
+def test_a_server_of_the_shipped_agents_prints_its_link_answers_and_ends_with_its_portal(
+    tmp_path: Path,
+):
     data_dir = tmp_path / "data"
     with Process(data_dir, agent=None) as server:
         assert "skipped" not in server.log
@@ -67,8 +69,20 @@ def test_a_server_of_the_shipped_agents_is_ready_prints_its_link_and_answers(tmp
         assert answer["agent"] == "guarded"
         assert answer["content"]
         assert (data_dir / "turnwire.db").exists()
+        portal = re.search(r"the members' portal is (http://\S+)", server.log)
+        assert portal is not None, server.log
+        key = {"Authorization": "Bearer demo-service-key"}
+        asked = httpx.post(
+            f"{portal[1]}/service/members", json={"mobile": "+447700900101"}, headers=key
+        )
+        assert asked.json() == {"known": True}
         server.terminate()
         server.process.wait(20)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{portal[1]}/healthz")
+        assert server.log.count("Started server process") == 1
+        assert "demo-service-key" not in server.log
+        assert "Traceback" not in server.log
         assert not (data_dir / "serving.json").exists()
 
 

@@ -86,17 +86,18 @@ def test_a_hash_inside_a_fence_is_no_heading_and_a_table_keeps_its_cells(tmp_pat
     assert section.text == "# not a heading\n\nplan | price\nA | $5"
 
 
-def test_a_comment_that_names_a_page_begins_it_and_cuts_the_section_that_goes_on(tmp_path: Path):
+def test_a_line_that_names_a_page_begins_it_and_cuts_the_section_that_goes_on(tmp_path: Path):
     path = written(
         tmp_path / "a.md",
         "# Plan\n\nAbout.\n\n<!-- page 3 -->\n\n## Limits\n\nFifty.\n<!--Page 4-->\nSixty.\n\n"
-        "<!-- page two --> <!-- homepage 5 -->\n\n## Ends <!-- page 6 -->\n\nLast.",
+        "<!-- page two -->\n<!-- homepage 5 -->\n\n## Ends <!-- page 6 -->\n\n"
+        "Not `<!-- page 7 -->`.",
     )
     assert load(path).sections == (
         Section(None, None, "About."),
         Section("Limits", 3, "Fifty."),
         Section("Limits", 4, "Sixty."),
-        Section("Ends", 6, "Last."),
+        Section("Ends", 4, "Not ``."),
     )
 
 

@@ -28,7 +28,7 @@ def demo_portal(
         typer.Option(help="The key of service calls. [default: the setting portal_service_key]"),
     ] = None,
 ) -> None:
-    """Be a members' portal: plans, benefits, claims, call-backs, and switches that make it fail.
+    """Be a members' portal: plans, benefits, claims, call-backs, and switches for its failures.
 
     Example: turnwire demo-portal --port 9100 --data-dir ./demo
     """
@@ -44,8 +44,8 @@ def demo_portal(
 def _listening(host: str, port: int) -> socket.socket:
     try:
         return bound(host, port)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
         raise SetupError(
-            f"can't listen on {host}:{port} ({reason}); choose another with --host or --port"
+            f"can't listen on {host}:{port} ({error.strerror}); "
+            "choose another with --host or --port"
         ) from None

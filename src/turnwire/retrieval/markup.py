@@ -71,7 +71,7 @@ def parse_text(path: Path, data: bytes) -> Draft:
 def parse_markdown(path: Path, data: bytes) -> Draft:
     """Return Markdown's sections by heading, with what the YAML front matter says.
 
-    A comment ``<!-- page 12 -->`` says that page 12 begins there.
+    A line ``<!-- page 12 -->`` says that page 12 begins there.
     """
     text = decoded(path, data).replace("\r\n", "\n").replace("\r", "\n")
     facts, body = _front_matter(path, text)
@@ -170,7 +170,7 @@ def _outline_markdown(body: str, outline: Outline) -> None:
 
 
 def _continue(line: str, paragraph: list[str], close: Callable[[], None], outline: Outline) -> None:
-    if page := _PAGE_LINE.fullmatch(line):
+    if page := _PAGE_LINE.fullmatch(line.strip()):
         close()
         outline.page(int(page[1]))
     elif not line.strip():
@@ -186,17 +186,17 @@ def _unclosed(heading: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    first, *rest = text.split("<!--")
-    parts = (each.partition("-->") for each in rest)
-    return first + "".join(
-        f"{_page_line(before)}{after}" if end else before for before, end, after in parts
-    )
-
-
-def _page_line(comment: str) -> str:
-    """Return the one kind of comment that is kept, on a line of its own."""
-    page = _PAGE.fullmatch(comment)
-    return f"\n<!-- page {page[1]} -->\n" if page else ""
+    """Return the text without comments, but for those that name a page on a line of their own."""
+    first, *rest = f"\n{text}".split("<!--")
+    kept = [first]
+    for each in rest:
+        comment, end, after = each.partition("-->")
+        begins_line = kept[-1].rstrip(" \t").endswith("\n")
+        ends_line = after.lstrip(" \t")[:1] in ("", "\n")
+        if end and begins_line and ends_line and (page := _PAGE.fullmatch(comment)):
+            kept.append(f"<!-- page {page[1]} -->")
+        kept.append(after if end else comment)
+    return "".join(kept)
 
 
 def _is_rule(line: str) -> bool:
