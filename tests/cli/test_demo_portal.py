@@ -82,10 +82,11 @@ def test_a_port_that_is_taken_or_none_is_told_with_what_to_do():
     with portal_beside(read()) as portal:
         assert portal is not None
         port = portal.url.rpartition(":")[2]
-        for each in (port, "70000"):
-            done = CliRunner().invoke(app, ["demo-portal", "--port", each])
-            assert isinstance(done.exception, SetupError)
-            assert "--port" in str(done.exception)
+        for command in ("demo-portal", "demo-provider"):
+            for each in (port, "70000"):
+                done = CliRunner().invoke(app, [command, "--port", each])
+                assert isinstance(done.exception, SetupError)
+                assert "--port" in str(done.exception)
 
 
 def test_an_empty_service_key_opens_nothing():

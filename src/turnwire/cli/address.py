@@ -1,5 +1,6 @@
 """Where a server listens, as people open it and as a socket."""
 
+import errno
 import socket
 
 
@@ -27,4 +28,7 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError:
         listening.close()
         raise
+    except OverflowError:
+        listening.close()
+        raise OSError(errno.EINVAL, "a port is 0 to 65535") from None
     return listening

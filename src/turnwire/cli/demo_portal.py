@@ -47,8 +47,8 @@ def demo_portal(
 def _listening(host: str, port: int) -> socket.socket:
     try:
         return bound(host, port)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
         raise SetupError(
-            f"can't listen on {host}:{port} ({reason}); choose another with --host or --port"
+            f"can't listen on {host}:{port} ({error.strerror}); "
+            "choose another with --host or --port"
         ) from None

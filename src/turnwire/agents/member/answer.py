@@ -18,6 +18,7 @@ from turnwire.agents.guarded.guards import context_of
 from turnwire.agents.guarded.screening import noted
 from turnwire.agents.guarded.voice import Voice
 from turnwire.agents.member.before import Node, locale_of
+from turnwire.agents.member.behind import Behind
 from turnwire.agents.member.grounds import citations_of
 from turnwire.agents.member.outcomes import ending_of, is_action, lacks_sign_in, reading_of
 from turnwire.agents.member.parts import MemberParts
@@ -29,10 +30,7 @@ from turnwire.errors import UpstreamUnavailable
 from turnwire.events import (
     CitationAdded,
     Cost,
-    Event,
     GuardrailDecision,
-    ReasoningDelta,
-    TextReplaced,
     Usage,
 )
 from turnwire.graph.context import TurnContext
@@ -45,7 +43,6 @@ from turnwire.nodes.answer.prompt import build_prompt
 from turnwire.nodes.evidence.source import from_state
 from turnwire.nodes.tools.tool import SIGN_IN_REQUIRED, Outcome
 
-NAME: Final = "answer"
 _FENCE_BYTES: Final = 12
 
 _GENERAL_ONLY: Final = (
@@ -72,21 +69,6 @@ def answer(parts: MemberParts) -> Node:
         return telling.changed()
 
     return answer
-
-
-def escalate(parts: MemberParts) -> Node:
-    """Return the node that hands the member over to people, in a fixed text."""
-
-    async def escalate(state: MemberState, runtime: Runtime[TurnContext]) -> MemberState:
-        verdict = state.get("verdict", {})
-        locale = locale_of(parts, state)
-        text = parts.texts.say("handed_over", locale)
-        if verdict.get("outcome") == "escalate":
-            text = verdict.get("fixed_text") or parts.policy.text("escalation", locale)
-        speaker().say(text)
-        return {"draft": text, "finish_reason": "escalated", "route": "escalate", "open": {}}
-
-    return escalate
 
 
 class _Telling:
@@ -299,33 +281,3 @@ class _Telling:
             "citations": [each.model_dump(mode="json") for each in check.citations],
             "finish_reason": "" if self._state.get("waiting") else ending,
         }
-
-
-class Behind(Speaker):
-    """Says words behind what was said ``before``, with ``opening`` in front of the first."""
-
-    __slots__ = ("_before", "_opening", "_said", "spoke")
-
-    def __init__(self, said: Speaker, *, before: str, opening: str) -> None:
-        self._said = said
-        self._before = before
-        self._opening = opening
-        self.spoke = False
-
-    def emit(self, event: Event) -> None:
-        """Say that something happened; what is replaced is what stands behind."""
-        match event:
-            case TextReplaced():
-                text = f"{self._before}{self._opening}{event.text}"
-                self._said.emit(event.model_copy(update={"text": text}))
-            case ReasoningDelta():
-                self._said.emit(event.model_copy(update={"node": NAME}))
-            case _:
-                self._said.emit(event)
-
-    def say(self, text: str) -> None:
-        """Say the next words."""
-        if text and not self.spoke:
-            self.spoke = True
-            self._said.say(self._opening)
-        self._said.say(text)

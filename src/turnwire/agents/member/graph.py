@@ -13,8 +13,10 @@ from langgraph.types import Send
 
 from turnwire.agents.member.acting import confirm, plan_reads, sign_in, waiting_actions
 from turnwire.agents.member.after import closing, remembering
-from turnwire.agents.member.answer import NAME, answer, escalate
+from turnwire.agents.member.answer import answer
 from turnwire.agents.member.before import member_guardrail, member_intake, route
+from turnwire.agents.member.behind import NAME
+from turnwire.agents.member.escalate import escalate
 from turnwire.agents.member.gather import gather
 from turnwire.agents.member.grounds import guardrail_post
 from turnwire.agents.member.outcomes import lacks_sign_in
