@@ -97,7 +97,7 @@ def _is_readable(answer: httpx.Response) -> None:
 def test_answers_streams_and_every_kind_of_error_may_be_read_by_that_origin(
     abroad: InThread, monkeypatch: pytest.MonkeyPatch
 ):
-    async def broken(self: SqliteStore, principal: str) -> list[ConversationRecord]:
+    async def broken(self: SqliteStore, principal: str, **_: object) -> list[ConversationRecord]:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(SqliteStore, "conversations", broken)

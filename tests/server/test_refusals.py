@@ -199,7 +199,7 @@ def test_health_is_open_to_everybody(shared: InThread):
 def test_a_bug_of_ours_is_500_in_the_envelope_and_its_words_are_nobodys(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    async def broken(self: SqliteStore, principal: str) -> list[ConversationRecord]:
+    async def broken(self: SqliteStore, principal: str, **_: object) -> list[ConversationRecord]:
         raise RuntimeError("CANARY of a bug")
 
     monkeypatch.setattr(SqliteStore, "conversations", broken)
