@@ -79,7 +79,7 @@ def create(
     reporter = LogReporter(messages=settings.environment == "development")
     counted, traces = Metrics(), _traces()
     parts = served or load_served(settings, counted)
-    content = parts.log_text if settings.trace_content else None
+    content = parts.pii.log_text if settings.trace_content else None
     supervisor = Supervisor(
         store,
         now=system_now,
@@ -115,7 +115,7 @@ def create(
                     saver=saver,
                     now=system_now,
                     recursion_limit=settings.recursion_limit,
-                    previewed=parts.log_text,
+                    previewed=parts.pii.log_text,
                 )
                 agents_by_slug[agent.slug] = agent
             await stack.enter_async_context(supervisor)

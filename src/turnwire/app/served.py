@@ -1,7 +1,7 @@
 """What is served: graphs with their models, policies and the index that they search."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +47,7 @@ class Served:
 
     graphs: tuple[tuple[Graph, Manifest], ...] = ()
     index: Index | None = None
-    log_text: Callable[[str], str] = PiiRules().log_text
+    pii: PiiRules = field(default_factory=PiiRules)
     """What spans and previews of tool calls keep of a text: by the first agent's policy, or as
     policies do by default."""
 
@@ -81,7 +81,7 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
     answer = models(settings, quoting, health=health)
     parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in corpora(settings)]
     graphs = tuple((build(each), manifest(each)) for each in parts)
-    return Served(graphs, index, parts[0].policy.pii.log_text)
+    return Served(graphs, index, parts[0].policy.pii)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ its start after each answer, and what would have run there would run again.
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
@@ -231,11 +232,12 @@ class ConfirmedTools:
         self, call: ToolCall, reasons: Sequence[str], locale: str
     ) -> Mapping[str, JsonValue]:
         summary = SUMMARY.get(locale.split("-")[0], SUMMARY["en"])
+        shown = partial(self._policy.pii.log_text, locale=locale)
         return {
             "tool_call_id": call["id"],
             "name": call["name"],
             "summary": summary.replace("{name}", call["name"]),
-            "arguments_preview": preview_arguments(call["args"], text=self._policy.pii.log_text),
+            "arguments_preview": preview_arguments(call["args"], text=shown),
             "risk": "write",
             "reasons": list(reasons),
         }

@@ -14,10 +14,12 @@ sink ``tools`` lets it. What the tool returns is redacted before the model reads
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from pydantic import JsonValue
 
 from turnwire.events import ToolCompleted, ToolStarted
 from turnwire.graph.emit import speaker
@@ -131,14 +133,17 @@ class _Call:
         """The kind of private detail for which the call is not made."""
         args = change(self._asked["args"], self._given)
         self.request = request.override(tool_call={**self._asked, "args": args})
+        self._preview: dict[str, JsonValue] = {}
+        if self.refused is not None:  # made here, in a thread
+            shown = partial(rules.log_text, locale=locale)
+            self._preview = preview_arguments(self._asked["args"], text=shown)
 
     def refusal(self) -> ToolMessage:
         """Tell the client and the model that the call was not made."""
         call_id, name = self._asked["id"] or "", self._asked["name"]
         kind = str(self.refused)
-        arguments = preview_arguments(self._asked["args"], text=self._rules.log_text)
         said = speaker()
-        said.emit(ToolStarted(tool_call_id=call_id, name=name, arguments=arguments))
+        said.emit(ToolStarted(tool_call_id=call_id, name=name, arguments=self._preview))
         error = f"private details ({kind}) may not be given to tools"
         said.emit(ToolCompleted(tool_call_id=call_id, name=name, status="error", error=error))
         return self._told(REFUSED.format(kind=kind))
