@@ -49,6 +49,8 @@ class VerdictCase(Case):
     """
 
     expect: Expected
+    before: tuple[str, ...] = ()
+    """What the member said in the turns before, which were answered."""
 
 
 class Hidden(_Strict):

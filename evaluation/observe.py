@@ -3,10 +3,10 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from evaluation.cases import Case, DetailCase, QuestionCase, Sets, VerdictCase
 from evaluation.product import Product
@@ -16,7 +16,7 @@ from turnwire.events import Citation, Passage
 from turnwire.graph.context import TurnContext
 from turnwire.nodes.evidence.source import Source, from_state
 from turnwire.nodes.guardrails.policy import Policy
-from turnwire.nodes.guardrails.pre import Verdict, examine
+from turnwire.nodes.guardrails.pre import Earlier, Verdict, examine
 from turnwire.retrieval.splitter import sentences
 
 _KIND: Final = re.compile(r"\[([A-Z_]+)_\d+\]")
@@ -34,9 +34,12 @@ def observe(product: Product, sets: Sets) -> Seen:
     )
 
 
-def _examined(policy: Policy, text: str, locale: str) -> tuple[Verdict, float]:
+def _examined(
+    policy: Policy, text: str, locale: str, before: Sequence[str] = ()
+) -> tuple[Verdict, float]:
     began = time.perf_counter()
-    verdict = examine([text], policy=policy, locale=locale)
+    earlier = Earlier(answered=before)
+    verdict = examine([text], policy=policy, locale=locale, earlier=earlier)
     return verdict, (time.perf_counter() - began) * 1000
 
 
@@ -46,7 +49,7 @@ async def _all_judged(product: Product, cases: Iterable[VerdictCase]) -> tuple[J
 
 async def _judged(product: Product, case: VerdictCase) -> Judged:
     policy = product.policy
-    verdict, ms = _examined(policy, case.text, case.locale)
+    verdict, ms = _examined(policy, case.text, case.locale, case.before)
     answerless = case.expect in ("refuse", "injection")
     return Judged(
         case=case,
@@ -54,7 +57,7 @@ async def _judged(product: Product, case: VerdictCase) -> Judged:
         by_injection_rule=verdict.reason in {each.id for each in policy.injection},
         reviewed=bool(verdict.review_reasons),
         ms=ms,
-        finish=(await _turn(product, case))["finish_reason"] if answerless else None,
+        finish=(await _turn(product, case, case.before))["finish_reason"] if answerless else None,
     )
 
 
@@ -89,10 +92,10 @@ async def _ask(product: Product, case: QuestionCase) -> Asked:
     )
 
 
-async def _turn(product: Product, case: Case) -> Mapping[str, Any]:
-    return await product.graph.ainvoke(
-        {"messages": [HumanMessage(case.text)]}, context=_context(case)
-    )
+async def _turn(product: Product, case: Case, before: Sequence[str] = ()) -> Mapping[str, Any]:
+    answered = [said for each in before for said in (HumanMessage(each), AIMessage("Go on."))]
+    messages = [*answered, HumanMessage(case.text)]
+    return await product.graph.ainvoke({"messages": messages}, context=_context(case))
 
 
 def _context(case: Case) -> TurnContext:

@@ -20,8 +20,8 @@ def test_a_span_keeps_of_a_text_what_the_policy_lets_it_keep(tmp_path: Path):
 
     assert served.index is not None
     served.index.close()
-    assert served.log_text(MAIL) == "[EMAIL]"
+    assert served.pii.log_text(MAIL) == "[EMAIL]"
 
 
 def test_a_graph_of_ones_own_has_its_spans_redacted_by_default():
-    assert app.Served().log_text(MAIL) == "Write to [EMAIL]."
+    assert app.Served().pii.log_text(MAIL) == "Write to [EMAIL]."

@@ -90,7 +90,7 @@ def create(
     reporter = LogReporter(messages=settings.environment == "development")
     counted, traces = Metrics(), _traces()
     parts = served or load_served(settings, counted)
-    content = parts.log_text if settings.trace_content else None
+    content = parts.pii.log_text if settings.trace_content else None
     supervisor = Supervisor(
         store,
         now=system_now,
@@ -130,7 +130,7 @@ def create(
                     saver=saver,
                     now=system_now,
                     recursion_limit=settings.recursion_limit,
-                    previewed=parts.log_text,
+                    previewed=parts.pii.log_text,
                 )
                 agent.bind(GRANTS, store)
                 agent.bind(CREDENTIALS, credentials or service or NO_CREDENTIALS)

@@ -1,7 +1,7 @@
 """What is served: graphs with their models, policies and the index that they search."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +62,7 @@ class Served:
 
     graphs: tuple[tuple[Graph, Manifest], ...] = ()
     index: Index | None = None
-    log_text: Callable[[str], str] = PiiRules().log_text
+    pii: PiiRules = field(default_factory=PiiRules)
     """What spans and previews of tool calls keep of a text: by the first agent's policy, or as
     policies do by default."""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()
@@ -98,14 +98,14 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
     answer = models(settings, quoting, health=health)
     parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in _own(settings)]
     graphs: list[tuple[Graph, Manifest]] = [(build(each), manifest(each)) for each in parts]
-    log_text = parts[0].policy.pii.log_text
+    pii = parts[0].policy.pii
     if settings.portal_url is None or settings.docs is not None:
-        return Served(tuple(graphs), index, log_text)
+        return Served(tuple(graphs), index, pii)
     client = portal_client(settings.portal_url)
     general = _OneCorpus(retriever, INSURANCE)
     member = member_parts(portal_tools(client), answer, retriever=general, encoder=encoder)
     graphs.append((build_member(member), member_manifest(member)))
-    return Served(tuple(graphs), index, log_text, closing=(client.aclose,))
+    return Served(tuple(graphs), index, pii, closing=(client.aclose,))
 
 
 def member_parts(

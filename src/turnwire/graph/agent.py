@@ -1,10 +1,12 @@
 """A compiled LangGraph graph as an agent that the engine can run, resume and forget."""
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Any, Final, TypeVar, cast, get_type_hints
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar, cast, get_type_hints
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
@@ -43,11 +45,16 @@ _SPEAKING: Final = ("custom", "tasks", "updates", "values")
 _ANY: Final = (*_SPEAKING, "tools")
 
 
-class GraphAgent:
-    """Runs one compiled graph for every conversation; keeps nothing of a turn itself.
+class Previewed(Protocol):
+    """Returns a text of a tool's arguments or result as it may be shown; called in a thread."""
 
-    ``previewed`` returns a text of a tool's arguments or result as it may be shown.
-    """
+    def __call__(self, text: str, /, *, locale: str) -> str:
+        """Return the text as it may be shown to a member who reads this language."""
+        ...
+
+
+class GraphAgent:
+    """Runs one compiled graph for every conversation; keeps nothing of a turn itself."""
 
     def __init__(
         self,
@@ -57,7 +64,7 @@ class GraphAgent:
         saver: BaseCheckpointSaver[Any],
         now: Now,
         recursion_limit: int = 50,
-        previewed: Callable[[str], str] = unchanged,
+        previewed: Previewed | None = None,
     ) -> None:
         self.manifest = manifest
         self.slug = manifest.slug
@@ -81,7 +88,7 @@ class GraphAgent:
     async def work(self, work: Work, /) -> AsyncGenerator[Sequence[Event], None]:
         """See :class:`turnwire.engine.agent.Agent`."""
         tap = Tap(self.manifest)
-        translator = Translator(self.manifest, tap.heard, self._previewed)
+        translator = Translator(self.manifest, tap.heard, self._shown(work.locale))
         outlet = Outlet(work.aloud, translator.tasks, translator.may_pass)
         OUTLET.set(outlet)
         OWN.set(work.own)
@@ -91,7 +98,11 @@ class GraphAgent:
             async with aclosing(await self._stream(work, tap)) as parts:
                 async for part in parts:
                     outlet.flush()
-                    events = translator.translate(part, at=self._now())
+                    if part["type"] == "tools" and self._previewed is not None:
+                        # In a thread: names in a preview take a while, and others are waiting.
+                        events = await asyncio.to_thread(translator.translate, part, at=self._now())
+                    else:
+                        events = translator.translate(part, at=self._now())
                     if events:
                         yield events
         except Exception as error:
@@ -132,6 +143,9 @@ class GraphAgent:
             subgraphs=not self.manifest.speaks,
         )
         return cast("AsyncGenerator[Part, None]", stream)
+
+    def _shown(self, locale: str) -> Callable[[str], str]:
+        return unchanged if self._previewed is None else partial(self._previewed, locale=locale)
 
     def _callbacks(self, tap: Tap) -> list[BaseCallbackHandler]:
         measured = [] if CALLS.get() is None else [MeasuredCalls()]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from turnwire.nodes.guardrails.policy import shipped_policy
-from turnwire.nodes.guardrails.pre import Verdict, examine
+from turnwire.nodes.guardrails.pre import Earlier, Verdict, examine
 
 HEALTH = shipped_policy("health")
 
@@ -445,11 +445,13 @@ def test_small_talk_and_a_question_in_one_turn_is_a_question():
 def test_a_history_that_came_along_is_examined_but_is_not_the_question():
     stopping = "Can I stop taking my antidepressants?"
 
-    verdict = examine([stopping, "thanks!"], policy=HEALTH, locale="en", earlier=1)
+    verdict = examine([stopping, "thanks!"], policy=HEALTH, locale="en", earlier=Earlier(along=1))
 
     assert verdict.fixed_text == HEALTH.texts["en"]["greeting"]
     assert verdict.review_reasons == ()
-    assert examine(["chest pain", "hi"], policy=HEALTH, locale="en", earlier=1).reason
+    assert examine(
+        ["chest pain", "hi"], policy=HEALTH, locale="en", earlier=Earlier(along=1)
+    ).reason
 
 
 @pytest.mark.parametrize("name", ["health", "docs"])

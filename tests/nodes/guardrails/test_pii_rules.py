@@ -1,8 +1,13 @@
 """What is done about personal data follows the kind and where a text goes."""
 
+from collections.abc import Collection, Iterator
+
 import pytest
 from pydantic import ValidationError
 
+from turnwire.nodes.guardrails import pii_rules
+from turnwire.nodes.guardrails.pii import Span
+from turnwire.nodes.guardrails.pii_names import FindNames
 from turnwire.nodes.guardrails.pii_rules import PiiRules, Sink
 from turnwire.nodes.guardrails.policy import shipped_policies, shipped_policy
 
@@ -68,3 +73,37 @@ def test_what_makes_no_sense_is_refused(given: dict[str, object], complaint: str
 @pytest.mark.parametrize("name", ["health", "docs"])
 def test_a_shipped_policy_lets_no_private_value_of_the_model_out(name: str):
     assert set(shipped_policy(name).pii.masking("answer").actions.values()) == {"redact"}
+
+
+def test_names_are_taken_out_of_a_log_where_the_policy_looks_for_them():
+    named = rules(kinds=["EMAIL", "PERSON", "ADDRESS"])
+    text = "Mr Jones of 12 Baker Street, jones@example.test"
+
+    assert named.log_text(text) == "Mr [PERSON] of [ADDRESS], [EMAIL]"
+    assert rules().log_text(text) == "Mr Jones of 12 Baker Street, [EMAIL]"
+    assert (
+        rules(kinds=["PERSON"], entities={"PERSON": {"log": "block"}}).log_text("Ask Mr Jones.")
+        == "[PERSON]"
+    )
+
+
+def test_of_a_preview_the_model_of_the_language_is_asked_unless_it_is_long(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    asked: list[str] = []
+
+    def finder(locale: str, kinds: Collection[str]) -> FindNames:
+        def find(text: str) -> Iterator[Span]:
+            asked.append(locale)
+            yield Span(0, 3, "PERSON")
+
+        return find
+
+    monkeypatch.setattr(pii_rules, "names_finder", finder)
+    named = rules(kinds=["PERSON"])
+
+    assert named.log_text("Ana called", locale="es") == "[PERSON] called"
+    assert named.log_text("Ana called") == "Ana called"
+    long = "Ana called. " * 200
+    assert named.log_text(long, locale="es") == long
+    assert asked == ["es"]

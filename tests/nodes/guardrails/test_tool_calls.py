@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from langgraph.types import Command
 
 from tests.graph.stage import Host, Played
 from turnwire.events import ToolCompleted, ToolStarted
-from turnwire.graph.agent import GraphAgent
+from turnwire.graph.agent import GraphAgent, Previewed
 from turnwire.graph.manifest import Manifest
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.tool_calls import PrivateTools
@@ -92,14 +93,14 @@ class Office:
         self.graph = graph
         self.pii = pii
 
-    def ask(self, text: str = ASKED) -> Played:
+    def ask(self, text: str = ASKED, *, previewed: Previewed | None = None) -> Played:
         host = Host(self.graph, MANIFEST)
         host.agent = GraphAgent(
             self.graph.compile(),
             MANIFEST,
             saver=host.saver,
             now=host.now,
-            previewed=self.pii.log_text,
+            previewed=previewed or self.pii.log_text,
         )
         return asyncio.run(host.play(text))
 
@@ -256,6 +257,22 @@ def test_the_previews_of_a_call_show_no_details():
 
     assert [each.arguments for each in played.of(ToolStarted)] == [{"to": "[PHONE]"}]
     assert [each.result for each in played.of(ToolCompleted)] == ['{"mail": "[EMAIL]"}']
+
+
+def test_the_previews_of_a_call_show_no_names_and_are_made_off_the_event_loop():
+    pii = rules(kinds=["EMAIL", "PERSON"], sinks={"model": "none"})
+    office = Office(Desk({"by": "Mr Jones"}), calling("Mrs Brown"), pii)
+    threads: set[str] = set()
+
+    def previewed(text: str, /, *, locale: str) -> str:
+        threads.add(threading.current_thread().name)
+        return pii.log_text(text, locale=None if locale == "en" else locale)
+
+    played = office.ask(previewed=previewed)
+
+    assert [each.arguments for each in played.of(ToolStarted)] == [{"to": "Mrs [PERSON]"}]
+    assert [each.result for each in played.of(ToolCompleted)] == ['{"by": "Mr [PERSON]"}']
+    assert "MainThread" not in threads
 
 
 def test_a_later_turn_reads_what_an_earlier_one_brought_under_the_same_placeholder():

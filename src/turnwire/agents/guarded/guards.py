@@ -14,12 +14,12 @@ from turnwire.agents.guarded.screening import noted, scope_of
 from turnwire.agents.guarded.state import GuardedState, split_new
 from turnwire.events import Cost, GuardrailDecision, Usage
 from turnwire.graph.context import TurnContext
-from turnwire.graph.followups import leaned_on
+from turnwire.graph.followups import FURTHEST, leaned_on
 from turnwire.ids import new_trace_id
 from turnwire.nodes.evidence.citations import find_citations
 from turnwire.nodes.evidence.source import from_state
 from turnwire.nodes.guardrails.post import check_answer
-from turnwire.nodes.guardrails.pre import Verdict, doubt_answers, examine
+from turnwire.nodes.guardrails.pre import Earlier, Verdict, doubt_answers, examine
 from turnwire.nodes.guardrails.review import assess_review_need
 
 Node: TypeAlias = Callable[[GuardedState, Runtime[TurnContext]], Awaitable[GuardedState]]
@@ -88,7 +88,7 @@ def guardrail_pre(
         along = _sent_along(earlier, context_of(runtime))
         sent = [each for each in along if isinstance(each, HumanMessage)]
         # In a thread: a long hostile text takes a while, and others are waiting.
-        verdict = await asyncio.to_thread(_examined, parts, state, earlier, sent, new)
+        verdict = await asyncio.to_thread(_examined, parts, state, earlier, along, new)
         verdict = await asyncio.to_thread(
             doubt_answers,
             verdict,
@@ -130,9 +130,11 @@ def _examined(
     parts: GuardedParts,
     state: GuardedState,
     earlier: Sequence[BaseMessage],
-    sent: Sequence[BaseMessage],
+    along: Sequence[BaseMessage],
     new: Sequence[BaseMessage],
 ) -> Verdict:
+    sent = [each for each in along if isinstance(each, HumanMessage)]
+    answered = [each for each in earlier if isinstance(each, HumanMessage) and each not in sent]
     privacy = Privacy(parts.policy, state.get("locale", parts.policy.default_locale))
     privacy.recall(earlier, limit=parts.history)
     return examine(
@@ -140,7 +142,9 @@ def _examined(
         policy=parts.policy,
         locale=_locale(parts, state),
         mapping=privacy.mapping,
-        earlier=len(sent),
+        earlier=Earlier(
+            answered=[str(each.text) for each in answered[-FURTHEST:]], along=len(sent)
+        ),
     )
 
 

@@ -44,6 +44,8 @@ class Words:
     words: tuple[str, ...]
     sentences: tuple[int, ...]
     clauses: tuple[int, ...]
+    seam: tuple[int, int] | None = None
+    """The first and the last word of what a find has to hold; none: it may stand anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,8 @@ def _value(number: str) -> int:
 Wording: TypeAlias = tuple[Element, ...]
 
 
-def split(text: str) -> Words:
-    """Return the words of a canonical text."""
+def split(text: str, *, seam: tuple[int, int] | None = None) -> Words:
+    """Return the words of a canonical text; see :attr:`Words.seam`."""
     words: list[str] = []
     sentences: list[int] = []
     clauses: list[int] = []
@@ -85,7 +87,7 @@ def split(text: str) -> Words:
             continue
         clause += 1
         sentence += token in _SENTENCE_END
-    return Words(tuple(words), tuple(sentences), tuple(clauses))
+    return Words(tuple(words), tuple(sentences), tuple(clauses), seam)
 
 
 # A policy's phrase is read where it is checked, where it is used, and in each list it is shared by.

@@ -1,11 +1,13 @@
 """What a policy does about personal data: by kind, and by where a text goes."""
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from turnwire.nodes.guardrails.pii import DEFAULT_KINDS, DEFAULT_REGIONS, NAME_KINDS, PiiKind
+from turnwire.nodes.guardrails.pii_name_rules import names_by_rule
 from turnwire.nodes.guardrails.pii_names import FindNames, names_finder
 from turnwire.nodes.guardrails.redactor import Action, Masking, mask
 from turnwire.nodes.guardrails.rules import Strict
@@ -17,8 +19,9 @@ Sink: TypeAlias = Literal["model", "answer", "log", "tools", "index", "memory"]
 of tool calls keep. ``tools``: what tools are called with. ``index``: documents that are searched.
 ``memory``: what a conversation keeps of a turn for the later ones.
 """
-NAMING_SINKS: Final[tuple[Sink, ...]] = ("model", "answer", "tools", "index", "memory")
-"""Where names are looked for; a span is written in the middle of a turn, which cannot wait."""
+NAMED_CHARS: Final = 2_000
+"""Characters of a logged text about whose names a model is asked; a longer one would take
+seconds, so it is looked through by the rules alone."""
 
 
 class Sinks(Strict):
@@ -71,7 +74,16 @@ class PiiRules(Strict):
         actions |= {kind: own[sink] for kind, own in self.entities.items() if sink in own}
         return Masking(actions, self.regions, known)
 
-    def log_text(self, text: str) -> str:
-        """Return ``text`` as it may stand in a span; of a blocked one the kind."""
-        masked = mask(text, self.masking("log"))
+    def log_text(self, text: str, *, locale: str | None = None) -> str:
+        """Return ``text`` as it may stand in a span or a preview; of a blocked one the kind.
+
+        Names are found by rules, which takes a millisecond; with a ``locale`` by the model of that
+        language too, which takes up to a second: not on an event loop.
+        """
+        masking = self.masking("log")
+        kinds = NAME_KINDS.intersection(masking.kinds)
+        names: FindNames | None = partial(names_by_rule, kinds=kinds) if kinds else None
+        if locale is not None and len(text) <= NAMED_CHARS:
+            names = self.names("log", locale)
+        masked = mask(text, masking, names=names)
         return f"[{masked.blocked}]" if masked.blocked else masked.text

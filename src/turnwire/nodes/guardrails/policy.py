@@ -18,7 +18,7 @@ from turnwire.nodes.guardrails.excuses import ExcuseReader, Excuses
 from turnwire.nodes.guardrails.marks import Malformed, Marked
 from turnwire.nodes.guardrails.pii import NAME_KINDS
 from turnwire.nodes.guardrails.pii_names import missing
-from turnwire.nodes.guardrails.pii_rules import NAMING_SINKS, PiiRules
+from turnwire.nodes.guardrails.pii_rules import PiiRules, Sink
 from turnwire.nodes.guardrails.rules import (
     EscalationRule,
     Identifier,
@@ -107,7 +107,7 @@ class Policy(Strict):
     def _can_find_names(self) -> None:
         wanted = {
             kind
-            for sink in NAMING_SINKS
+            for sink in get_args(Sink)
             for kind in NAME_KINDS.intersection(self.pii.masking(sink).kinds)
         }
         answered = NAME_KINDS.intersection(self.pii.masking("answer").kinds)

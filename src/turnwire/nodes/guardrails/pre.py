@@ -10,7 +10,7 @@ from turnwire.nodes.guardrails.normalise import canonical
 from turnwire.nodes.guardrails.phrases import Words, split
 from turnwire.nodes.guardrails.pii import PiiKind, redact
 from turnwire.nodes.guardrails.policy import Policy, TextKey
-from turnwire.nodes.guardrails.reading import read
+from turnwire.nodes.guardrails.reading import read, read_on
 from turnwire.nodes.guardrails.validation import Fault, find_fault
 
 Clock: TypeAlias = Callable[[], float]
@@ -57,29 +57,44 @@ class Verdict:
         return replace(self, outcome=outcome, reason=reason, fixed_text=fixed_text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What the member said before the question."""
+
+    answered: Sequence[str] = field(default=(), repr=False)
+    """The last messages that were answered, oldest first. They were judged in their time; but a
+    sign of danger or an attempt on the assistant may be split over turns, and counts where the
+    new messages complete it."""
+    along: int = 0
+    """How many of the new messages are a history that came along: they are no part of the
+    question, which may be small talk."""
+
+
+NOTHING: Final = Earlier()
+
+
 def examine(
     messages: Sequence[str],
     *,
     policy: Policy,
     locale: str,
     mapping: Mapping[str, str] | None = None,
-    earlier: int = 0,
+    earlier: Earlier = NOTHING,
     clock: Clock = time.perf_counter,
 ) -> Verdict:
     """Return the verdict on all messages that are new to us.
 
     The checks are made in the order validation, personal data, escalation, scope; the first
     that refuses or escalates is the last one made. ``mapping`` is that of earlier turns, so
-    that the same value keeps its placeholder. The first ``earlier`` messages are a history that
-    came along: they are no part of the question, which may be small talk.
+    that the same value keeps its placeholder.
     """
-    turn = _Examination(tuple(messages), policy, locale, clock)
+    turn = _Examination(tuple(messages), earlier.answered, policy, locale, clock)
     verdict = Verdict(mapping=dict(mapping or {}))
     for check in (turn.validate, turn.redact, turn.escalate, turn.hold_scope):
         verdict = check(verdict)
         if verdict.outcome != "proceed":
             return verdict
-    return turn.greet(verdict, earlier)
+    return turn.greet(verdict, earlier.along)
 
 
 def doubt_answers(
@@ -119,13 +134,21 @@ class _Examination:
     """The checks of one turn; each takes the verdict so far and returns the next."""
 
     def __init__(
-        self, messages: tuple[str, ...], policy: Policy, locale: str, clock: Clock
+        self,
+        messages: tuple[str, ...],
+        answered: Sequence[str],
+        policy: Policy,
+        locale: str,
+        clock: Clock,
     ) -> None:
         self._messages = messages
+        self._answered = answered
         self._policy = policy
         self._locale = locale
         self._clock = clock
         self._words: tuple[Words, ...] = ()
+        self._across: tuple[Words, ...] = ()
+        """Around the seam between the turns."""
 
     def validate(self, verdict: Verdict) -> Verdict:
         started = self._clock()
@@ -171,7 +194,16 @@ class _Examination:
             spelt=policy.spelt,
             mended=policy.speller.mended,
         )
-        tripped = policy.escalation_book.tripped(self._words, excuses=policy.excuse_reader)
+        self._across = read_on(
+            self._answered,
+            self._messages,
+            known=policy.knows,
+            spelt=policy.spelt,
+            mended=policy.speller.mended,
+        )
+        tripped = policy.escalation_book.tripped(
+            (*self._words, *self._across), excuses=policy.excuse_reader
+        )
         acute = [each for each in tripped if each.severity == "acute"]
         if acute:
             verdict = verdict.noted(
@@ -186,7 +218,7 @@ class _Examination:
 
     def hold_scope(self, verdict: Verdict) -> Verdict:
         started = self._clock()
-        injected = self._policy.injection_book.tripped(self._words)
+        injected = self._policy.injection_book.tripped((*self._words, *self._across))
         fair = bool(self._policy.in_scope_book.tripped(self._words))
         beyond = () if fair else self._policy.scope_book.tripped(self._words)
         broken = injected or self._policy.refusal_book.tripped(self._words) or beyond

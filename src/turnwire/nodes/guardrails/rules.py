@@ -251,7 +251,20 @@ def _trips(rule: Rule, groups: _Groups, text: Words, excused: Excused) -> bool:
             if fair.isdisjoint(range(each.start, each.end)) and not excused.holds(each)
         ]
 
-    if finds(_PHRASES):
+    if _held(finds(_PHRASES), text):
         return True
     parts = [finds(_TOGETHER + each) for each in range(len(rule.together))]
-    return bool(parts) and all(parts) and near(parts, rule.within)
+    if not parts or not all(parts):
+        return False
+    return any(
+        near([*parts[:at], _held(parts[at], text), *parts[at + 1 :]], rule.within)
+        for at in range(1 if text.seam is None else len(parts))
+    )
+
+
+def _held(hits: list[Hit], text: Words) -> list[Hit]:
+    """Return the hits that hold the seam of ``text``, where it has one."""
+    if text.seam is None:
+        return hits
+    first, last = text.seam
+    return [each for each in hits if each.start <= first and last < each.end]

@@ -13,12 +13,13 @@ sink ``tools`` lets it. What the tool returns is redacted before the model reads
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, TypedDict, cast
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
+from pydantic import JsonValue
 
 from turnwire.events import ToolCompleted, ToolStarted
 from turnwire.graph.emit import speaker
@@ -35,32 +36,21 @@ from turnwire.nodes.guardrails.inside import change_content
 from turnwire.nodes.guardrails.pii import PLACEHOLDER, PiiKind, placeholder_kind
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.redactor import mask
+from turnwire.nodes.guardrails.tool_messages import (
+    AsyncExecute,
+    Execute,
+    Result,
+    Wrappers,
+    change_messages,
+    locale_of,
+    messages_of,
+)
 
 REFUSED: Final = (
     "This call was not made: private details ({kind}) may not be given to tools. Do not repeat it "
     "with them; go on without this tool."
 )
 WITHHELD: Final = "The result was withheld: it holds private details ({kind})."
-
-Result = ToolMessage | Command[Any]
-Execute = Callable[[ToolCallRequest], Result]
-AsyncExecute = Callable[[ToolCallRequest], Awaitable[Result]]
-
-
-class Wrappers(TypedDict):
-    """What ``ToolNode`` takes."""
-
-    wrap_tool_call: Callable[[ToolCallRequest, Execute], Result]
-    awrap_tool_call: Callable[[ToolCallRequest, AsyncExecute], Awaitable[Result]]
-
-
-def messages_of(state: Any) -> Sequence[BaseMessage]:  # noqa: ANN401 - whatever a graph declares
-    """Return the messages of a graph's state."""
-    if isinstance(state, list):
-        return cast("Sequence[BaseMessage]", state)
-    if isinstance(state, Mapping):
-        return cast("Sequence[BaseMessage]", cast("Mapping[str, Any]", state).get("messages", ()))
-    return cast("Sequence[BaseMessage]", getattr(state, "messages", ()))
 
 
 class PrivateTools:
@@ -109,8 +99,7 @@ class PrivateTools:
         return await asyncio.to_thread(call.conceal, await execute(call.request))
 
     def _begin(self, request: ToolCallRequest) -> "_Call":
-        context: object = getattr(cast("Any", request.runtime), "context", None)
-        locale = getattr(context, "locale", None) or self._locale
+        locale = locale_of(cast("object", request.runtime), self._locale)
         messages = self._messages(request.state)
         mapping = self.read(messages, locale=locale).mapping
         return _Call(request, self._rules, locale, mapping, _share(messages, request))
@@ -144,38 +133,24 @@ class _Call:
         """The kind of private detail for which the call is not made."""
         args = change(self._asked["args"], self._given)
         self.request = request.override(tool_call={**self._asked, "args": args})
+        self._preview: dict[str, JsonValue] = {}
+        if self.refused is not None:  # made here, in a thread
+            shown = partial(rules.log_text, locale=locale)
+            self._preview = preview_arguments(self._asked["args"], text=shown)
 
     def refusal(self) -> ToolMessage:
         """Tell the client and the model that the call was not made."""
         call_id, name = self._asked["id"] or "", self._asked["name"]
         kind = str(self.refused)
-        arguments = preview_arguments(self._asked["args"], text=self._rules.log_text)
         said = speaker()
-        said.emit(ToolStarted(tool_call_id=call_id, name=name, arguments=arguments))
+        said.emit(ToolStarted(tool_call_id=call_id, name=name, arguments=self._preview))
         error = f"private details ({kind}) may not be given to tools"
         said.emit(ToolCompleted(tool_call_id=call_id, name=name, status="error", error=error))
         return self._told(REFUSED.format(kind=kind))
 
     def conceal(self, result: Result) -> Result:
         """Return the result as the model may read it."""
-        if isinstance(result, ToolMessage):
-            return self._concealed(result)
-        if isinstance(result, list):  # a tool that returns several
-            return cast("Any", [self.conceal(each) for each in cast("list[Result]", result)])
-        update = result.update
-        if not isinstance(update, dict) or "messages" not in update:
-            return result
-        said = cast("dict[str, Any]", update)
-        messages = [
-            self._concealed(each) if isinstance(each, ToolMessage) else each
-            for each in cast("list[Any]", said["messages"])
-        ]
-        return Command(
-            graph=result.graph,
-            update={**said, "messages": messages},
-            resume=result.resume,
-            goto=result.goto,
-        )
+        return change_messages(result, self._concealed)
 
     def _given(self, text: str) -> str:
         """Return what a tool gets for a text that the model wrote."""
