@@ -7,9 +7,8 @@ Whatever is wrong is an outcome and not an exception; each call has its pair of 
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import Final, Literal
 
@@ -20,13 +19,12 @@ from turnwire.events import ActionCompleted, ToolCompleted, ToolStarted
 from turnwire.graph.acting import finish
 from turnwire.graph.emit import Speaker, speaker
 from turnwire.graph.plain import preview, preview_arguments
-from turnwire.ids import is_identifier, new_id
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.tools.arguments import hash_of
 from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, Ended, Grants
+from turnwire.nodes.tools.calling import Returned, call_upstream, log_failure
 from turnwire.nodes.tools.decision import Decision, read_decision
 from turnwire.nodes.tools.registry import Registry
-from turnwire.nodes.tools.results import NotPlain, plain
 from turnwire.nodes.tools.summaries import summary
 from turnwire.nodes.tools.texts import text
 from turnwire.nodes.tools.tool import (
@@ -37,24 +35,9 @@ from turnwire.nodes.tools.tool import (
     Outcome,
     Proposal,
     Tool,
-    ToolFailed,
 )
 
-_LOG: Final = logging.getLogger("turnwire.tools")
 _UNKNOWN: Final = "outcome_unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """How one call of an upstream ended."""
-
-    code: str | None = None
-    """None: well."""
-    result: JsonValue = None
-    receipt: str | None = None
-    public: str | None = None
-    happened: Literal[False] | None = False
-    """Of a failure: nothing was done, or nobody knows."""
 
 
 class Executor:
@@ -94,7 +77,7 @@ class Executor:
         if isinstance(caller, str):
             return await self._told(said, _refused(call, caller, locale))
         began = monotonic()
-        ended = await self._once(tool, call, caller)
+        ended = await call_upstream(tool, call, caller)
         return await self._told(said, _outcome(call, ended, locale, began))
 
     def propose(self, call: Call, *, principal: str, locale: str) -> Proposal | Outcome:
@@ -152,7 +135,7 @@ class Executor:
                 confirmation, principal=principal, tool=call.name, arguments_hash=hashed
             )
         except Exception as error:  # the store can't be written: then nothing is done
-            self._log(call.name, "confirmation_unavailable", error)
+            log_failure(call.name, "confirmation_unavailable", error)
             granted = False
         if not granted:
             return _refused(call, "confirmation_unavailable", locale)
@@ -164,47 +147,24 @@ class Executor:
         try:
             await grants.note_outcome(confirmation, known, code=outcome.code, receipt=ended.receipt)
         except Exception as error:  # what happened has happened, and is told
-            self._log(call.name, "audit_unavailable", error)
+            log_failure(call.name, "audit_unavailable", error)
         return await self._told(said, outcome)
 
     async def _granted(
         self, call: Call, confirmation: str, principal: str, locale: str
-    ) -> tuple[_Ended, float]:
+    ) -> tuple[Returned, float]:
         """Do an action that was granted; return how it ended and when it began."""
         tool, began = self._callable(call, locale), monotonic()
         if isinstance(tool, Outcome):  # the tools are others than when it was proposed
-            return _Ended(tool.code, public=tool.error), began
+            return Returned(tool.code, public=tool.error), began
         caller = await self._caller(tool, principal, locale)
         if isinstance(caller, str):
-            return _Ended(caller, public=text(caller, locale)), began
+            return Returned(caller, public=text(caller, locale)), began
         caller = replace(caller, idempotency_key=confirmation)
-        ended = await self._once(tool, call, caller)
+        ended = await call_upstream(tool, call, caller)
         if ended.code is not None and ended.happened is None and tool.idempotent:
-            ended = await self._once(tool, call, caller)
+            ended = await call_upstream(tool, call, caller)
         return ended, began
-
-    async def _once(self, tool: Tool, call: Call, caller: Caller) -> _Ended:
-        """Call the upstream; return how that ended."""
-        # Of what was sent and not answered nobody knows whether it was done.
-        doubtful: Literal[False] | None = False if tool.risk == "read" else None
-        try:
-            async with asyncio.timeout(tool.timeout):
-                returned = await tool.run(dict(call.arguments), caller)
-        except ToolFailed as failed:
-            return _Ended(failed.code, public=failed.public, happened=failed.happened)
-        except TimeoutError as error:
-            self._log(call.name, "timeout", error)
-            return _Ended("timeout", happened=doubtful)
-        except Exception as error:  # a tool may raise anything
-            self._log(call.name, "tool_failed", error)
-            return _Ended("tool_failed", happened=doubtful)
-        try:
-            result = await asyncio.to_thread(plain, returned)
-        except NotPlain as error:
-            self._log(call.name, "bad_result", error)
-            # An action was done, and that is what counts.
-            return _Ended("bad_result" if tool.risk == "read" else None)
-        return _Ended(result=preview(result), receipt=_receipt(tool, result))
 
     def _callable(self, call: Call, locale: str) -> Tool | Outcome:
         """Return the tool of a call that may be made, or why it may not."""
@@ -233,7 +193,7 @@ class Executor:
             async with asyncio.timeout(tool.timeout):
                 credential = await credentials.credential(principal)
         except Exception as error:  # then nobody is known to be signed in
-            self._log(tool.name, SIGN_IN_REQUIRED, error)
+            log_failure(tool.name, SIGN_IN_REQUIRED, error)
             credential = None
         if credential is None:
             return SIGN_IN_REQUIRED
@@ -256,37 +216,12 @@ class Executor:
     def _preview(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return preview_arguments(dict(arguments), text=self._shown)
 
-    def _log(self, tool: str, code: str, error: BaseException) -> None:
-        """Tell the operators, without what the exception says: it may quote anybody."""
-        known = self.tools.tool(tool) is not None
-        where = [str(error)] if isinstance(error, NotPlain) else _where(error)
-        extra = {"error_id": new_id("err"), "code": code, "where": where}
-        name = type(error).__name__
-        _LOG.warning("tool %s: %s", tool if known else "(unknown)", name, extra=extra)
-
-
-def _where(error: BaseException) -> list[str]:
-    found: list[str] = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        found.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
-        trace = trace.tb_next
-    return found[-8:]
-
-
-def _receipt(tool: Tool, result: JsonValue) -> str | None:
-    """Return the upstream's name for what it did; what is no plain identifier is not kept."""
-    named = result.get(tool.receipt) if tool.receipt and isinstance(result, dict) else None
-    written = str(named) if isinstance(named, str | int) else ""
-    return written if is_identifier(written) else None
-
 
 def _refused(call: Call, code: str, locale: str) -> Outcome:
     return Outcome(call=call, status="error", error=text(code, locale), code=code)
 
 
-def _outcome(call: Call, ended: _Ended, locale: str, began: float) -> Outcome:
+def _outcome(call: Call, ended: Returned, locale: str, began: float) -> Outcome:
     took = round((monotonic() - began) * 1000)
     if ended.code is None:
         return Outcome(call=call, status="ok", result=ended.result, duration_ms=took)
