@@ -17,6 +17,7 @@ from turnwire.events import (
     Envelope,
     Event,
     Pause,
+    ReasoningDelta,
     TextDelta,
     TextReplaced,
     Topology,
@@ -246,6 +247,7 @@ async def what_a_guard_takes_back_is_in_no_replay(store: Store) -> None:
     await store.append(script.say("I am ", "a "))
     await asyncio.sleep(0.1)  # time to flush
     await store.append(script.write(TextReplaced(text="We are", reason="edited")))
+    await store.append(script.write(ReasoningDelta(node="answer", text="Say surgeon.")))
     behind = store.follow(script.turn_id, after=BEGINNING, patience=_PATIENCE)
     heard = list(await anext(behind))
     store.show(script.say("surgeons"))
@@ -311,7 +313,8 @@ def _taken_back_at(script: Script) -> int:
 
 
 def _words(envelopes: Sequence[Envelope]) -> list[str]:
-    said = [each.event for each in envelopes if isinstance(each.event, TextDelta | TextReplaced)]
+    spoken = (TextDelta, TextReplaced, ReasoningDelta)
+    said = [each.event for each in envelopes if isinstance(each.event, spoken)]
     return [each.text for each in said if each.text]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from turnwire.events import (
     RUN_ENDINGS,
     Envelope,
+    ReasoningDelta,
     TextDelta,
     TextReplaced,
     TurnCompleted,
@@ -35,7 +36,7 @@ def without_words(envelopes: Sequence[Envelope], before: int) -> list[Envelope]:
 
 def _silent(envelope: Envelope) -> Envelope:
     event = envelope.event
-    if isinstance(event, TextDelta | TextReplaced) and event.text:
+    if isinstance(event, TextDelta | TextReplaced | ReasoningDelta) and event.text:
         return envelope._replace(event=event.model_copy(update={"text": ""}))
     return envelope
 
