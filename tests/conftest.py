@@ -4,6 +4,11 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# A time that one example may take fails where the machine is busy, and finds nothing.
+settings.register_profile("turnwire", deadline=None)
+settings.load_profile("turnwire")
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 ROOT: Final = Path(__file__).parents[2]
 PATIENCE: Final = 20.0
+_START: Final = 180.0
+"""Seconds until a process that does not listen counts as hanging; a busy machine takes many."""
 
 
 def eventually(look: Callable[[], T | None], *, within: float = PATIENCE) -> T:
@@ -297,7 +299,7 @@ class Process(Server):
         for each in self._readers:
             each.start()
         try:
-            self.url = eventually(self._told, within=60)
+            self.url = eventually(self._told, within=_START)
             eventually(lambda: httpx.get(f"{self.url}/readyz").status_code == 200)
         except BaseException:
             self.__exit__(None, None, None)

@@ -47,7 +47,7 @@ def test_units_end_where_sentences_do(expected: list[str]):
         assert units(*pieces) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.sampled_from(

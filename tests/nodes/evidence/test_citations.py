@@ -158,7 +158,7 @@ def test_the_time_is_linear_in_the_text(before: str, unit: str, after: str):
         return find_citations(text, FOUR), without_markers(text)
 
     # An even number, so that backticks after the first one never close.
-    assert_linear(reading, lambda size: before + unit * (size // len(unit)) + after, 24_000)
+    assert_linear(reading, lambda size: before + unit * (size // len(unit)) + after, 12_000)
 
 
 def test_markers_are_taken_out_of_earlier_answers_but_not_out_of_code():

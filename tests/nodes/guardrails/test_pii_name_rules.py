@@ -64,7 +64,7 @@ def test_ordinary_texts_are_left_alone(text: str):
 
 @pytest.mark.parametrize("unit", ["calle a ", "Aa ", "1 Aa ", "my wife Aa de ", "C/ a a "])
 def test_the_time_to_read_a_hostile_text_is_linear_in_it(unit: str):
-    assert_linear(without, lambda times: unit * times, 1_000)
+    assert_linear(without, lambda times: unit * times, 500)
 
 
 def test_spanish_names_are_found_without_a_spanish_model():

@@ -96,7 +96,7 @@ def test_one_character_at_a_time_nothing_of_a_value_leaves(
     assert redactor.kinds == (kind,)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_texts_of_values_and_separators_are_masked_alike_however_they_are_cut(
     data: st.DataObject,
@@ -118,7 +118,7 @@ def test_texts_of_values_and_separators_are_masked_alike_however_they_are_cut(
     assert streamed(list(text)) == whole
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=st.text(max_size=80))
 def test_any_text_at_all_is_masked_alike_one_character_at_a_time(text: str):
     assert streamed(list(text)) == mask(text, MASKING).text
