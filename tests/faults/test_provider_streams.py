@@ -4,6 +4,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.server.running import InThread, eventually
 def served(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InThread]:
     directory = tmp_path_factory.mktemp("served")
     with InThread(
-        directory, "provider", heartbeat_seconds=0.2, disconnect_grace_seconds=0, node_seconds=2
+        directory, "provider", heartbeat_seconds=0.2, disconnect_grace_seconds=0
     ) as server:
         yield server
 
@@ -148,10 +149,11 @@ def test_the_providers_length_limit_is_told(served: InThread, provider: Provider
 
 
 def test_a_provider_that_hangs_is_left_when_the_nodes_time_is_up(
-    served: InThread, provider: Provider
+    data_dir: Path, provider: Provider
 ):
     provider.steps = [delta("one "), HANG]
-    shown, _, ending = _heard(served)
+    with InThread(data_dir, "provider", node_seconds=2) as server:
+        shown, _, ending = _heard(server)
     assert (shown, ending) == ("one ", "upstream_timeout")
     eventually(lambda: provider.open == 0, within=1)
     assert provider.left == 1
