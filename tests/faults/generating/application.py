@@ -16,6 +16,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from tests.server.member_graph import SignIns
 from tests.server.running import new_key
+from tests.sign_in.signing import Members
 from turnwire.app import create
 from turnwire.events import PauseKind
 from turnwire.graph.emit import speaker
@@ -101,7 +102,10 @@ class Application:
             key_requests_per_minute=1_000_000,
             member_messages=7,
         )
-        self.app: FastAPI = create(settings, sign_ins=SignIns(everybody=True))
+        # The directory knows nobody, so that nothing is stored behind the answer to a login.
+        self.app: FastAPI = create(
+            settings, sign_ins=SignIns(everybody=True), directory=Members(numbers=())
+        )
         self.document: dict[str, Any] = self.app.openapi()
         self._loop = asyncio.new_event_loop()
         self._lifespan = self.app.router.lifespan_context(self.app)

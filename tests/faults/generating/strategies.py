@@ -66,6 +66,9 @@ _FIELDS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "locale": st.sampled_from(["en", "es-MX", "../x", "", None, 3, "e" * 50]),
     "if_busy": st.sampled_from(["reject", "enqueue", "interrupt", "x", None]),
     "client": st.dictionaries(st.sampled_from(["locale", "timezone", "rerank", "x"]), _json),
+    "channel": st.sampled_from(["app", "text", "", None, 4]),
+    "mobile": st.sampled_from(["+44 7700 900123", "+447700900999"]) | st.just("12") | _texts,
+    "code": st.sampled_from(["123456", "000000", "\uff11" * 6, "12345"]) | _texts,
 }
 _NAMED: Final = {
     "conversation_id": "c",
@@ -83,6 +86,8 @@ _SHAPES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
         ("thread_id", "decision", "edited_text"),
         ("thread_id", "answers"),
     ),
+    "/auth/login": (("mobile",),),
+    "/auth/verify": (("mobile", "code"),),
 }
 _RESUMES: Final[Mapping[int, tuple[str, ...]]] = {
     3: ("conversation_id",),
@@ -220,6 +225,8 @@ _segments = st.one_of(_ids, _ids, _texts.map(lambda text: text[:300]))
 _ROUTES: Final = [
     ("POST", "/chat"), ("POST", "/chat/stream"), ("POST", "/chat/confirm"),
     ("POST", "/chat/resume"), ("POST", "/auth/session"), ("GET", "/usage"), ("GET", "/reviews"),
+    ("POST", "/auth/login"), ("POST", "/auth/verify"), ("POST", "/auth/logout"),
+    ("GET", "/auth/session"), ("GET", "/conversations/{}/pauses"),
     ("GET", "/conversations"), ("GET", "/conversations/{}"), ("DELETE", "/conversations/{}"),
     ("POST", "/conversations/{}/cancel"), ("GET", "/conversations/{}/turns/{}"),
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
@@ -227,9 +234,18 @@ _ROUTES: Final = [
     ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"), ("GET", "/app.css"),
 ]  # fmt: skip
 _SLUGS: Final = {"/agents/{}": "echo", "/schemas/{}.json": "answer"}
-_FITTING: Final = {"/chat/confirm": (2, 7), "/chat/resume": tuple(_RESUMES)}
-"""Scenes that wait for what is sent there."""
-_POSTED: Final = [each for each in _ROUTES if each[0] == "POST" and each[1].startswith("/chat")]
+_FITTING: Final = {
+    "/chat/confirm": (2, 7),
+    "/chat/resume": tuple(_RESUMES),
+    "/auth/login": range(10),
+    "/auth/verify": range(10),
+}
+"""Scenes that wait for what is sent there, or whose member may send it."""
+_POSTED: Final = [
+    *[each for each in _ROUTES if each[0] == "POST" and each[1].startswith("/chat")],
+    ("POST", "/chat/resume"),
+    ("POST", "/auth/login"),
+]
 
 
 def _quoted(text: str) -> str:
