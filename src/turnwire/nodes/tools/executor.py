@@ -191,6 +191,8 @@ class Executor:
             async with asyncio.timeout(tool.timeout):
                 returned = await tool.run(dict(call.arguments), caller)
         except ToolFailed as failed:
+            if failed.code == SIGN_IN_REQUIRED and caller.token is not None:
+                await self._drop(tool, caller.principal, caller.token)
             return _Ended(failed.code, public=failed.public, happened=failed.happened)
         except TimeoutError as error:
             self._log(call.name, "timeout", error)
@@ -228,10 +230,9 @@ class Executor:
         caller = Caller(principal=principal, locale=locale)
         if not tool.needs_sign_in and not tool.scopes:
             return caller
-        credentials = self._own_credentials or CREDENTIALS.get()
         try:
             async with asyncio.timeout(tool.timeout):
-                credential = await credentials.credential(principal)
+                credential = await self._credentials.credential(principal)
         except Exception as error:  # then nobody is known to be signed in
             self._log(tool.name, SIGN_IN_REQUIRED, error)
             credential = None
@@ -242,6 +243,18 @@ class Executor:
         if not tool.scopes <= credential.scopes:
             return "not_allowed"
         return replace(caller, token=credential.token)
+
+    async def _drop(self, tool: Tool, principal: str, token: str) -> None:
+        """Let go of a token that the upstream has refused, so that the member can sign in again."""
+        try:
+            async with asyncio.timeout(tool.timeout):
+                await self._credentials.refused(principal, token)
+        except Exception as error:  # then it is refused once more
+            self._log(tool.name, SIGN_IN_REQUIRED, error)
+
+    @property
+    def _credentials(self) -> Credentials:
+        return self._own_credentials or CREDENTIALS.get()
 
     def _begin(self, said: Speaker, call: Call) -> None:
         shown = self._preview(call.arguments)
