@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.membership import DemoPortal, Membership, portal_at
+from tests.faults.membership import DemoPortal, Impatient, Membership, portal_at
 from tests.providers.serving import Provider
 from tests.server import graphs
 from tests.server.shipped import with_index
@@ -44,4 +44,13 @@ def server(
     """The agents that ship, for the portal's members."""
     data_dir = with_index(tmp_path_factory, tmp_path_factory.mktemp("member"))
     with Membership(data_dir, portal_of_module, max_turns=5000) as each:
+        yield each
+
+
+@pytest.fixture(scope="module")
+def impatient(
+    portal_of_module: DemoPortal, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Impatient]:
+    """The member agent alone, which does not wait long."""
+    with Impatient(tmp_path_factory.mktemp("impatient"), portal_of_module) as each:
         yield each

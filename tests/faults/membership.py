@@ -1,18 +1,28 @@
 """The member agent as it ships, beside a demo portal, and members who sign in with a code."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from fastapi import FastAPI
 
+from tests.agents.member.stage import ENCODER, INSURANCE, WORDINGS, Wordings
 from tests.server.answering import asked
 from tests.server.reading import Frame
 from tests.server.running import Api, InThread, Process, Server, eventually
 from tests.sign_in.signing import letters
+from turnwire.agents.member import MemberParts, build, manifest
+from turnwire.agents.member.tools import portal_client, portal_tools
+from turnwire.app import Served, create
+from turnwire.models.quoting import Quoting
+from turnwire.nodes.tools.executor import Executor
+from turnwire.nodes.tools.registry import Registry
+from turnwire.nodes.tools.tool import Tool
 from turnwire.portal.address import PortalAddress
-from turnwire.portal.serving import serving
+from turnwire.portal.serving import FILE, serving
 
 DANIEL: Final = "+447700900102"
 """On the plan Family, with a claim CLM-2026-1090 and some of the dental limit used."""
@@ -23,8 +33,9 @@ CALL: Final = "POST /me/callbacks"
 class DemoPortal:
     """A demo portal's switches, and what really happened there."""
 
-    def __init__(self, address: PortalAddress) -> None:
+    def __init__(self, address: PortalAddress, file: Path) -> None:
         self.address = address
+        self.file = file
         self._http = httpx.Client(base_url=address.url)
 
     def switch(self, **switches: Any) -> None:  # noqa: ANN401
@@ -49,7 +60,7 @@ def portal_at(directory: Path) -> Generator[DemoPortal]:
     """Run a demo portal in a thread, with a file of its own."""
     directory.mkdir(parents=True, exist_ok=True)
     with serving(directory) as address:
-        portal = DemoPortal(address)
+        portal = DemoPortal(address, directory / FILE)
         try:
             yield portal
         finally:
@@ -72,6 +83,37 @@ class Membership(InThread):
     def __init__(self, data_dir: Path, portal: DemoPortal, **settings: object) -> None:
         super().__init__(data_dir, None, **{**settings_for(portal), **settings})
         self.portal = portal
+
+
+def parts_of(tools: Sequence[Tool]) -> MemberParts:
+    """Return what the member agent is made of, with two passages for an index."""
+    return MemberParts(
+        policy=INSURANCE,
+        model=Quoting(encoder=ENCODER),
+        model_name="quoting",
+        retriever=Wordings(texts=WORDINGS),
+        encoder=ENCODER,
+        tools=tools,
+        actions=Executor(Registry(tools, locales=("en", "es")), rules=INSURANCE.pii),
+    )
+
+
+class Impatient(Membership):
+    """The member agent, which waits a moment for the portal and for a word on a call-back."""
+
+    seconds = 0.6
+
+    def application(self) -> FastAPI:
+        """See :class:`InThread`."""
+        client = portal_client(self.portal.address.url, seconds=self.seconds)
+        parts = parts_of(
+            [
+                replace(each, expires_in=self.seconds if each.name == "request_callback" else 60.0)
+                for each in portal_tools(client)
+            ]
+        )
+        served = Served(((build(parts), manifest(parts)),), closing=(client.aclose,))
+        return create(self.settings, served=served)
 
 
 def sign_in(server: Server, api: Api, mobile: str = DANIEL) -> str:

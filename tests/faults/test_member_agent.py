@@ -1,11 +1,7 @@
 """Every flow of the member agent on a real server: live, told again, and as it is kept."""
 
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,21 +10,19 @@ from tests.faults.membership import (
     Membership,
     actions,
     ask,
-    cards,
     conversation,
     decide,
     finish,
     member,
     names,
-    portal_at,
     said,
     sign_in,
     tools,
 )
 from tests.providers.serving import Provider
-from tests.server.answering import card, told_again
+from tests.server.answering import told_again
 from tests.server.reading import Frame
-from tests.server.running import Api, eventually
+from tests.server.running import Api
 from tests.server.shipped import with_index
 from tests.wires.order import Screen, check_order
 

@@ -2,18 +2,14 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
-import pytest
-from fastapi import FastAPI
 
-from tests.agents.member.stage import ENCODER, INSURANCE, WORDINGS, Wordings
 from tests.faults.membership import (
     DemoPortal,
+    Impatient,
     Membership,
     ask,
     cards,
@@ -29,46 +25,10 @@ from tests.server.confirming import audit, steps
 from tests.server.reading import Frame
 from tests.server.running import Api
 from tests.wires.order import check_order
-from turnwire.agents.member import MemberParts, build, manifest
-from turnwire.agents.member.tools import portal_client, portal_tools
-from turnwire.app import Served, create
-from turnwire.models.quoting import Quoting
-from turnwire.nodes.tools.executor import Executor
-from turnwire.nodes.tools.registry import Registry
 
 CALLBACK = "Please call me back about my claim"
 BOTH = "Call me back about my bill and change my address to 9 Oak Street, Hull, HU1 1AA, UK"
 PLAN = "Which plan am I on?"
-SHORT = 0.6
-
-
-class Hurried(Membership):
-    """The member agent, whose question about a call-back waits for a moment only."""
-
-    def application(self) -> FastAPI:
-        """See :class:`InThread`."""
-        client = portal_client(self.portal.address.url)
-        tools = [
-            replace(each, expires_in=SHORT if each.name == "request_callback" else 60.0)
-            for each in portal_tools(client)
-        ]
-        parts = MemberParts(
-            policy=INSURANCE,
-            model=Quoting(encoder=ENCODER),
-            model_name="quoting",
-            retriever=Wordings(texts=WORDINGS),
-            encoder=ENCODER,
-            tools=tools,
-            actions=Executor(Registry(tools, locales=("en", "es"))),
-        )
-        served = Served(((build(parts), manifest(parts)),), closing=(client.aclose,))
-        return create(self.settings, served=served)
-
-
-@pytest.fixture
-def hurried(portal: DemoPortal, tmp_path: Path) -> Iterator[Hurried]:
-    with Hurried(tmp_path, portal) as each:
-        yield each
 
 
 def _late(api: Api, confirmation_id: str, asked: list[Frame], **more: str) -> tuple[int, str]:
@@ -82,12 +42,12 @@ UNAVAILABLE = (403, "confirmation_unavailable")
 
 
 def test_an_expired_question_is_no_rejection_does_nothing_and_is_in_nobodys_way(
-    hurried: Hurried, portal: DemoPortal
+    impatient: Impatient, portal: DemoPortal
 ):
-    api = member(hurried)
+    api = member(impatient)
     frames = ask(api, CALLBACK)
     named = cards(frames)["request_callback"]
-    time.sleep(SHORT)
+    time.sleep(impatient.seconds)
     assert _late(api, named, frames) == UNAVAILABLE
     assert _late(api, named, frames, decision="reject") == UNAVAILABLE
     again = told_again(api, frames)
@@ -95,19 +55,19 @@ def test_an_expired_question_is_no_rejection_does_nothing_and_is_in_nobodys_way(
     assert again == frames
     assert api.http.get(f"/conversations/{conversation(frames)}/pauses").json() == {"pauses": []}
     assert portal.acted() == []
-    assert steps(hurried.data_dir, named) == ["proposed", "expired"]
+    assert steps(impatient.data_dir, named) == ["proposed", "expired"]
     follows = ask(api, PLAN, conversation_id=conversation(frames))
     check_order(follows)
     assert (finish(follows), "Family" in said(follows)) == ("stop", True)
     assert "will call you" not in said(follows)
-    assert steps(hurried.data_dir, named) == ["proposed", "expired"]
+    assert steps(impatient.data_dir, named) == ["proposed", "expired"]
     assert portal.acted() == []
 
 
-def test_each_tool_has_its_own_time_to_answer(hurried: Hurried, portal: DemoPortal):
-    api = member(hurried)
+def test_each_tool_has_its_own_time_to_answer(impatient: Impatient, portal: DemoPortal):
+    api = member(impatient)
     frames = ask(api, BOTH)
-    time.sleep(SHORT)
+    time.sleep(impatient.seconds)
     assert _late(api, cards(frames)["request_callback"], frames) == UNAVAILABLE
     moved = decide(api, frames, tool="change_address")
     assert [each["kind"] for each in portal.acted()] == ["address_change"]
