@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.faults.choosing import check_history
 from tests.providers.serving import HANG, Provider, answer, delta
 from tests.server.answering import Members, asked, card, told_again
 from tests.server.running import Api, InThread, eventually
@@ -90,7 +90,7 @@ def test_after_the_grace_the_tools_are_left_and_the_next_history_is_whole(
     assert provider.requests == [], "no model for nobody"
     followed = asked(api, "again", conversation_id=conversation_id)
     assert Screen().take(followed).text == "hello"
-    _check_history(provider.requests[-1]["messages"])
+    check_history(provider.requests[-1]["messages"])
 
 
 def test_a_turn_stopped_in_its_answer_closes_the_providers_stream_and_keeps_its_words(
@@ -112,22 +112,8 @@ def test_a_turn_stopped_in_its_answer_closes_the_providers_stream_and_keeps_its_
     provider.steps = [answer("whole")]
     followed = asked(api, "again", conversation_id=opened.data["conversation_id"])
     assert Screen().take(followed).text == "whole"
-    said = _check_history(provider.requests[-1]["messages"])
+    said = check_history(provider.requests[-1]["messages"])
     assert "Half an " in said
-
-
-def _check_history(messages: list[dict[str, Any]]) -> list[str]:
-    """Fail where a strict provider would refuse; return what assistants said."""
-    calls = [call["id"] for each in messages for call in each.get("tool_calls") or ()]
-    results = [each["tool_call_id"] for each in messages if each["role"] == "tool"]
-    assert sorted(calls) == sorted(results), "each call has one result"
-    assert len(set(calls)) == len(calls)
-    for before, after in pairwise(messages):
-        if before.get("tool_calls"):
-            assert after["role"] == "tool", "results follow their calls"
-        elif before["role"] != "tool":
-            assert before["role"] != after["role"]
-    return [each["content"] for each in messages if each["role"] == "assistant"]
 
 
 def test_who_comes_back_within_the_grace_hears_the_rest_of_the_answer(

@@ -53,6 +53,7 @@ class Provider:
         """What the next requests get; the last one stays."""
         self.requests.clear()
         self.app.left = 0
+        self.app.reply = self._reply
 
     @property
     def requests(self) -> list[dict[str, Any]]:

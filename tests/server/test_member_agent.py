@@ -36,6 +36,10 @@ class Everybody:
         scopes = frozenset({"member.read", "member.write"})
         return Credential(token=self.token, scopes=scopes) if self.token else None
 
+    async def refused(self, _principal: str, token: str, /) -> None:
+        assert token == self.token
+        self.token = ""
+
 
 class Members(InThread):
     """The member agent beside the demo portal."""

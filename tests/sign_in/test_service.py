@@ -306,9 +306,9 @@ async def test_a_credential_that_the_upstream_refuses_is_erased_but_no_newer_one
     assert second is not None
     assert second.token != first.token
 
-    await at.service.refused(session.member, first)
+    await at.service.refused(session.member, first.token)
     assert await _is_signed_in(at)
-    await at.service.refused(session.member, second)
+    await at.service.refused(session.member, second.token)
     assert not await _is_signed_in(at)
     assert await at.store.credentials() == []
 

@@ -29,6 +29,7 @@ from turnwire.nodes.guardrails.pii_documents import DocumentScreen, document_scr
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.guardrails.policy import Policy, find_policy, shipped_policy
 from turnwire.nodes.tools.executor import Executor
+from turnwire.nodes.tools.mcp import connect
 from turnwire.nodes.tools.registry import Registry
 from turnwire.nodes.tools.tool import Tool
 from turnwire.probe import ProviderHealth
@@ -103,7 +104,8 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
         return Served(tuple(graphs), index, pii)
     client = portal_client(settings.portal_url)
     general = _OneCorpus(retriever, INSURANCE)
-    member = member_parts(portal_tools(client), answer, retriever=general, encoder=encoder)
+    tools = [*portal_tools(client), *connect(settings.mcp_servers)]
+    member = member_parts(tools, answer, retriever=general, encoder=encoder)
     graphs.append((build_member(member), member_manifest(member)))
     return Served(tuple(graphs), index, pii, closing=(client.aclose,))
 

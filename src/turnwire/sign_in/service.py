@@ -161,10 +161,11 @@ class SignInService:
             self._unreadable()
         return credential
 
-    async def refused(self, principal: str, credential: Credential) -> None:
-        """Sign a member out whose credential the upstream has refused, if they still have it."""
+    async def refused(self, principal: str, token: str, /) -> None:
+        """See :class:`turnwire.nodes.tools.tool.Credentials`."""
         found = await self._store.credential(principal, now=self._now())
-        if found is not None and self._seals.open(found.sealed, member=principal) == credential:
+        kept = self._seals.open(found.sealed, member=principal) if found is not None else None
+        if found is not None and kept is not None and kept.token == token:
             await self._store.drop_credential(principal, found.sealed)
 
     async def _fetch(self, session: SessionRecord, mobile: str, taken: str) -> Credential:

@@ -90,6 +90,10 @@ class SignedIn:
         scopes = frozenset({"member.read", "member.write"})
         return Credential(token=self.token, scopes=scopes)
 
+    async def refused(self, principal: str, token: str, /) -> None:
+        assert (principal, token) == (self.asked[-1], self.token)
+        self.token = None
+
 
 class Stage(Host):
     """One member, their portal and their conversation."""

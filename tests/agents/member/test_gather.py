@@ -92,6 +92,17 @@ async def test_a_planned_read_waits_for_the_sign_in_and_is_made_after_it(stage: 
     assert played.text == "\n\nFor your own policy:\n\nYou are on the Family plan."
 
 
+async def test_a_question_about_the_members_file_alone_has_no_general_part(stage: Make):
+    answer = answering("You are on the Family plan.")
+    host = stage(signed_in=False, executor=Choosing(rounds=[[PLAN]]), model=answer)
+    paused = await host.say("Which plan am I on?")
+    assert paused.text == host.parts.texts.say("sign_in", "en")
+    assert searches_of(paused) == []
+    played = await host.resume(paused)
+    assert played.text == "\n\nYou are on the Family plan."
+    assert searches_of(played) == []
+
+
 async def test_a_read_that_was_not_planned_is_refused_and_the_turn_ends(stage: Make):
     host = stage(
         signed_in=False, executor=Choosing(rounds=[[SEARCH], [PLAN]]), model=answering("So. [1]")

@@ -121,6 +121,9 @@ async def test_a_token_that_the_portal_does_not_take_any_more_ends_in_a_new_sign
     played = await host.say(PLAN["en"])
     assert tools_of(played) == [("get_plan_details", "error", "sign_in_required")]
     assert played.ending.finish_reason == "sign_in_required"
+    assert host.signed.token is None, "it is not used again"
+    paused = await host.say(PLAN["en"])
+    assert paused.pauses[0].kind == "sign_in"
 
 
 async def test_a_resume_without_a_sign_in_does_not_ask_again_and_reads_nothing(stage: Make):

@@ -102,6 +102,11 @@ class Signed:
             return None
         return Credential(token=self.token, scopes=self.scopes, expires_ms=self.expires_ms)
 
+    async def refused(self, principal: str, token: str, /) -> None:
+        assert principal == WHO
+        if self.token == token:
+            self.token = None
+
 
 def executor(*tools: Tool, book: Book | None = None, signed: Signed | None = None) -> Executor:
     return Executor(

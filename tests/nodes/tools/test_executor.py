@@ -109,6 +109,9 @@ async def test_a_store_of_credentials_that_fails_signs_nobody_in():
         async def credential(self, principal: str, /) -> None:
             raise RuntimeError(CANARY)
 
+        async def refused(self, principal: str, token: str, /) -> None:
+            raise AssertionError("nobody was signed in")
+
     desk = Desk("secret")
     runs = Executor(executor(tool(desk, needs_sign_in=True)).tools, credentials=Broken())
     outcome, _ = await read(runs, call(reason="x"))
@@ -121,6 +124,50 @@ async def test_the_token_reaches_the_tool_and_nothing_else():
     [(_, caller)] = desk.calls
     assert caller.token == "CANARY-token"
     assert "CANARY" not in f"{outcome}{said}{caller}"
+
+
+_REFUSED = ToolFailed("Your sign-in has ended.", code="sign_in_required")
+
+
+async def test_a_token_that_the_upstream_refuses_is_dropped():
+    signed = Signed()
+    runs = executor(tool(Desk(_REFUSED), needs_sign_in=True), signed=signed)
+    outcome, _ = await read(runs, call(reason="x"))
+    assert outcome.code == "sign_in_required"
+    assert signed.token is None
+
+
+async def test_a_failure_that_is_none_of_the_tokens_drops_no_token():
+    signed = Signed()
+    runs = executor(
+        tool(Desk(ToolFailed("Busy."), TimeoutError()), needs_sign_in=True), signed=signed
+    )
+    for _ in range(2):
+        await read(runs, call(reason="x"))
+    assert signed.token == "CANARY-token"
+
+
+async def test_a_refused_token_that_cannot_be_dropped_changes_nothing_of_what_is_told(
+    caplog: pytest.LogCaptureFixture,
+):
+    class Stuck(Signed):
+        async def refused(self, principal: str, token: str, /) -> None:
+            raise RuntimeError(token)
+
+    outcome, said = await read(
+        executor(tool(Desk(_REFUSED), needs_sign_in=True), signed=Stuck()), call(reason="x")
+    )
+    assert (outcome.code, said[-1].error) == ("sign_in_required", "Your sign-in has ended.")
+    assert "RuntimeError" in caplog.text
+    assert "CANARY" not in caplog.text
+
+
+async def test_an_approved_action_whose_token_is_refused_is_not_done_and_the_token_dropped():
+    signed, book, desk = Signed(), Book(), Desk(_REFUSED)
+    runs = executor(action(desk, needs_sign_in=True, idempotent=True), book=book, signed=signed)
+    outcome, _ = await approved(runs, book, call(reason="x"))
+    assert (outcome.code, len(desk.calls), signed.token) == ("sign_in_required", 1, None)
+    assert book.noted == [(CNF, "tool_failed", "sign_in_required", None)]
 
 
 async def test_a_tool_that_needs_no_sign_in_gets_no_token():

@@ -249,7 +249,8 @@ class _Loop:
         gathered, state = self.gathered, self._state
         kinds = {name for step in gathered.steps for name in (str(c["name"]) for c in step)}
         queries = list(dict.fromkeys(gathered.queries))
-        if not (queries or gathered.outcomes or gathered.made or gathered.asking):
+        chosen = gathered.outcomes or gathered.made or gathered.planned or gathered.asking
+        if not (queries or chosen):
             queries = [state.get("query", "")]  # nothing was chosen: documents have to answer
         usage = added(Usage.model_validate(state.get("usage", {})), gathered.used)
         cost = Cost.model_validate(state.get("cost") or {"model": "none"})

@@ -54,6 +54,9 @@ class NoCredentials:
         """Return none."""
         return None
 
+    async def refused(self, principal: str, token: str, /) -> None:
+        """Keep nothing."""
+
 
 NO_CREDENTIALS: Final = NoCredentials()
 

@@ -77,7 +77,7 @@ class Executor:
         if isinstance(caller, str):
             return await self._told(said, _refused(call, caller, locale))
         began = monotonic()
-        ended = await call_upstream(tool, call, caller)
+        ended = await self._upstream(tool, call, caller)
         return await self._told(said, _outcome(call, ended, locale, began))
 
     def propose(self, call: Call, *, principal: str, locale: str) -> Proposal | Outcome:
@@ -161,10 +161,17 @@ class Executor:
         if isinstance(caller, str):
             return Returned(caller, public=text(caller, locale)), began
         caller = replace(caller, idempotency_key=confirmation)
-        ended = await call_upstream(tool, call, caller)
+        ended = await self._upstream(tool, call, caller)
         if ended.code is not None and ended.happened is None and tool.idempotent:
-            ended = await call_upstream(tool, call, caller)
+            ended = await self._upstream(tool, call, caller)
         return ended, began
+
+    async def _upstream(self, tool: Tool, call: Call, caller: Caller) -> Returned:
+        """Call the upstream; a token that it refuses is dropped."""
+        ended = await call_upstream(tool, call, caller)
+        if ended.code == SIGN_IN_REQUIRED and caller.token is not None:
+            await self._drop(tool, caller.principal, caller.token)
+        return ended
 
     def _callable(self, call: Call, locale: str) -> Tool | Outcome:
         """Return the tool of a call that may be made, or why it may not."""
@@ -188,10 +195,9 @@ class Executor:
         caller = Caller(principal=principal, locale=locale)
         if not tool.needs_sign_in and not tool.scopes:
             return caller
-        credentials = self._own_credentials or CREDENTIALS.get()
         try:
             async with asyncio.timeout(tool.timeout):
-                credential = await credentials.credential(principal)
+                credential = await self._credentials.credential(principal)
         except Exception as error:  # then nobody is known to be signed in
             log_failure(tool.name, SIGN_IN_REQUIRED, error)
             credential = None
@@ -202,6 +208,18 @@ class Executor:
         if not tool.scopes <= credential.scopes:
             return "not_allowed"
         return replace(caller, token=credential.token)
+
+    async def _drop(self, tool: Tool, principal: str, token: str) -> None:
+        """Let go of a token that the upstream has refused, so that the member can sign in again."""
+        try:
+            async with asyncio.timeout(tool.timeout):
+                await self._credentials.refused(principal, token)
+        except Exception as error:  # then it is refused once more
+            log_failure(tool.name, SIGN_IN_REQUIRED, error)
+
+    @property
+    def _credentials(self) -> Credentials:
+        return self._own_credentials or CREDENTIALS.get()
 
     def _begin(self, said: Speaker, call: Call) -> None:
         shown = self._preview(call.arguments)

@@ -34,6 +34,10 @@ class Credentials(Protocol):
         """Return the credential of ``principal``, or none where they are signed out."""
         ...
 
+    async def refused(self, principal: str, token: str, /) -> None:
+        """Sign ``principal`` out if this is still their token: the upstream takes it no more."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
@@ -52,7 +56,8 @@ class ToolFailed(Exception):
 
     Args:
         public: what the member may read.
-        code: what went wrong, for the model and for graphs; an open set.
+        code: what went wrong, for the model and for graphs; an open set. With
+            ``sign_in_required`` the upstream has refused the member's token, and it is dropped.
         happened: false: nothing was done; none: nobody knows.
     """
 
