@@ -1,5 +1,7 @@
 """Signing in, as the settings want it."""
 
+from pathlib import Path
+
 from turnwire.admission.sign_in import CodePolicy
 from turnwire.clock import Now
 from turnwire.errors import SetupError
@@ -59,14 +61,20 @@ def _check_keys(settings: Settings) -> None:
         )
 
 
+def outbox_of(settings: Settings) -> Path | None:
+    """Return the directory of the codes that are written to files, or none where they are sent."""
+    return settings.data_dir / "outbox" if settings.sign_in_sender == "outbox" else None
+
+
 def _sender(settings: Settings, now: Now) -> Sender:
-    if settings.sign_in_sender == "outbox":
+    outbox = outbox_of(settings)
+    if outbox is not None:
         if settings.environment == "production":
             raise SetupError(
                 "sign_in_sender: 'outbox' is for development; set sign_in_sender to 'webhook', and "
                 "sign_in_webhook_url and sign_in_webhook_secret"
             )
-        return Outbox(settings.data_dir / "outbox", now=now)
+        return Outbox(outbox, now=now)
     url, secret = settings.sign_in_webhook_url, settings.sign_in_webhook_secret
     if url is None or secret is None:
         raise SetupError(
