@@ -5,6 +5,7 @@ from turnwire.app.policies import access_policy
 from turnwire.app.portals import portal_beside
 from turnwire.app.process import alone_in
 from turnwire.app.served import INDEX, Served, corpora, load_served, models, screen_of
+from turnwire.app.sign_in import outbox_of
 
 __all__ = [
     "INDEX",
@@ -16,6 +17,7 @@ __all__ = [
     "key_store",
     "load_served",
     "models",
+    "outbox_of",
     "portal_beside",
     "screen_of",
 ]
