@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from turnwire.admission.sign_in import CodePolicy
-from turnwire.clock import Now
+from turnwire.clock import Now, system_now
 from turnwire.errors import SetupError
 from turnwire.settings import Settings
 from turnwire.sign_in.directory import Directory, PortalDirectory
-from turnwire.sign_in.sealing import Seals, is_key, own_key
+from turnwire.sign_in.sealing import KEY_FILE, Seals, is_key, own_key
 from turnwire.sign_in.senders import Outbox, Sender, Webhook, is_secret
 from turnwire.sign_in.service import SignInService
 from turnwire.storage.base import Store
@@ -34,6 +34,18 @@ def sign_in_service(
     return SignInService(
         store, known, sender, seals=lambda: _seals(settings), policy=policy, now=now
     )
+
+
+def sign_in_trouble(settings: Settings) -> str | None:
+    """Return why nobody could sign in with these settings, or none where they fit together."""
+    try:
+        _check_keys(settings)
+        _sender(settings, system_now)
+        if not settings.credential_keys and (settings.data_dir / KEY_FILE).exists():
+            own_key(settings.data_dir)
+    except SetupError as error:
+        return str(error)
+    return None
 
 
 def _directory(settings: Settings, now: Now) -> Directory | None:

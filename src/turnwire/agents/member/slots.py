@@ -93,6 +93,8 @@ def reason(text: str) -> str | None:
     found = _ABOUT.search(text)
     if found is not None:
         return _tidy(_TIME.sub("", found[1]))
+    if not _CALLS.search(text):
+        return None
     clauses = (_TIME.sub("", each) for each in _CLAUSE.split(text) if not _CALLS.search(each))
     return _tidy(", ".join(each for each in clauses if len(each.split()) >= _FEWEST))
 
