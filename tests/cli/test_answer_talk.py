@@ -39,7 +39,11 @@ def test_the_answer_and_its_sources_stand_on_stdout(members: Members) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "said", "status"),
-    [("a\n", "They will call you.\n", "ok"), ("what\nreject\n", "Nobody will call you.\n", "rej")],
+    [
+        ("a\n", "They will call you.\n", "ok"),
+        ("y\n", "They will call you.\n", "ok"),
+        ("what\nreject\n", "Nobody will call you.\n", "rej"),
+    ],
 )
 def test_an_action_is_shown_and_decided(members: Members, typed: str, said: str, status: str):
     result = run(members, "confirm", typed=typed)
@@ -47,6 +51,12 @@ def test_an_action_is_shown_and_decided(members: Members, typed: str, said: str,
     assert "Ask an advisor to call you back" in result.stderr
     assert '"reason": "my claim is stuck"' in result.stderr
     assert f"· the action: {status}" in result.stderr
+
+
+def test_a_rejection_is_given_with_what_should_be_different(members: Members) -> None:
+    result = run(members, "confirm", typed="n\nnot before five\n")
+    assert (result.exit_code, result.stdout) == (0, "Nobody will call you.\n")
+    assert "what should be different" in result.stderr
 
 
 def test_without_a_decision_the_turn_keeps_waiting(members: Members) -> None:

@@ -4,11 +4,12 @@ A word in the question picks the script (`SCRIPTS`). Speaks HTTP/1.1 with chunke
 a cut stream is a real network error for the browser.
 """
 
+import html
 import itertools
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -97,6 +98,9 @@ class Turn:
     question: str
     locale: str
     log: list[Frame] = field(default_factory=list[Frame])
+    is_signed_in: bool = False
+    answers: list[str] = field(default_factory=list[str])
+    """The confirmations that were answered."""
     cut_after: int | None = None
     """Break the first connection after so many frames."""
     cancelled: threading.Event = field(default_factory=threading.Event)
@@ -273,6 +277,62 @@ def asked_for_input(turn: Turn) -> Iterator[Frame]:
     )
 
 
+def signed_in_first(turn: Turn) -> Iterator[Frame]:
+    yield from opened(turn)
+    yield from turn.speak("Please sign in.")
+    yield waiting(turn, "sign_in", pause("pse_1", "sign_in", message="Please sign in."))
+
+
+def sign_in_lacked(turn: Turn) -> Iterator[Frame]:
+    if turn.is_signed_in:
+        yield from answered(turn)
+        return
+    yield from opened(turn)
+    yield from turn.finish("Only for members.", finish_reason="sign_in_required", cost=NO_COST)
+
+
+def confirmed(turn: Turn) -> Iterator[Frame]:
+    """Two actions at once."""
+    yield from opened(turn)
+    yield waiting(turn, "confirmation", *ACTIONS)
+
+
+def waiting(turn: Turn, kind: str, *pauses: Json) -> Frame:
+    return turn.say(
+        "paused",
+        thread_id=turn.conversation_id,
+        turn_id=turn.turn_id,
+        status=f"paused_for_{kind}",
+        pauses=list(pauses),
+        draft="",
+    )
+
+
+def pause(pause_id: str, kind: str, **payload: Any) -> Json:  # noqa: ANN401 - any JSON
+    asked = {"requested_at": "2026-03-02T09:30:00Z", "expires_at": "2026-03-02T09:40:00Z"}
+    return {"pause_id": pause_id, "kind": kind, "payload": payload, **asked}
+
+
+ACTIONS: Final = [
+    pause(
+        "cnf_1",
+        "confirmation",
+        name="request_callback",
+        summary="Ask an adviser to call you back",
+        arguments_preview={"reason": ATTACK, "preferred_time": "tomorrow"},
+        risk="send",
+    ),
+    pause(
+        "cnf_2",
+        "confirmation",
+        name="change_address",
+        summary="Change your address",
+        arguments_preview={"line1": "12 High Street", "flat": 3},
+        risk="write",
+    ),
+]
+
+
 def held(turn: Turn) -> Iterator[Frame]:
     yield from opened(turn)
     yield from turn.speak("This takes a while")
@@ -311,7 +371,11 @@ SCRIPTS: Final = {
     "slow": held,
     "timeout": failed,
     "rewrite": rewritten,
+    "allowance": signed_in_first,
+    "member only": sign_in_lacked,
+    "call me": confirmed,
 }
+CODE: Final = "123456"
 
 
 class FakeServer(ThreadingHTTPServer):
@@ -326,6 +390,9 @@ class FakeServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, str, dict[str, str], Json]] = []
         self.agents = [{"slug": "guarded", "title": "Health information", "description": ""}]
         self.is_signed_in = True
+        self.sessions: dict[str, bool] = {}
+        """Whether each is signed in."""
+        self.facts = "{}"
         self.are_events_open = True
         self.numbers = itertools.count(1)
         self.queue: list[Json] = []
@@ -368,17 +435,51 @@ class Answerer(BaseHTTPRequestHandler):
         self.fake.requests.append((self.command, self.path, dict(self.headers), body))
         if not self.fake.is_signed_in:
             return self._refuse(401, "session_required", "Sign in first.")
+        parts = path.strip("/").split("/")
+        if parts[0] == "auth":
+            return self._auth(path, body)
+        if parts[0] == "chat":
+            return self._turn(parts[1:], body)
         match [self.command, *path.strip("/").split("/")]:
             case ["GET", "agents"]:
                 return self._json(200, {"agents": self.fake.agents})
             case ["GET", "reviews"]:
                 return self._json(200, {"reviews": self.fake.queue})
-            case ["POST", "chat"]:
-                return self._chat(body)
-            case ["POST", "chat", "resume"]:
-                return self._resume(body)
             case _:
                 return self._conversation(path)
+
+    def _turn(self, named: list[str], body: Json) -> None:
+        if named == ["confirm"]:
+            return self._answered(body, lambda turn: decided_on(turn, body))
+        if "conversation_id" in body:
+            return self._answered(body, lambda turn: went_on(turn, "You have 5 left."))
+        return self._resume(body) if named else self._chat(body)
+
+    def _auth(self, path: str, body: Json) -> None:
+        session = self.headers.get("X-Turnwire-Session")
+        if (self.command, path) == ("POST", "/auth/session"):
+            session = f"ses_{len(self.fake.sessions) + 1}"
+            self.fake.sessions[session] = False
+            return self._json(200, {"session_id": session})
+        if session not in self.fake.sessions:
+            return self._refuse(401, "session_required", "A session is needed.")
+        if path == "/auth/login":
+            if "+" not in body["mobile"]:
+                return self._refuse(422, "validation_error", "The request is not valid.")
+            return self._json(202, {"expires_in": 300.0})
+        if path == "/auth/verify" and body["code"] != CODE:
+            return self._refuse(401, "invalid_code", "The code is not valid.")
+        if path != "/auth/session":
+            self.fake.sessions[session] = path == "/auth/verify"
+        return self._json(200, {"signed_in": self.fake.sessions[session]})
+
+    def _answered(self, body: Json, going_on: Callable[[Turn], Iterator[Frame]]) -> None:
+        """Go on with a turn; it is told where the page attaches to it."""
+        turn = self.fake.of_conversation(str(body["conversation_id"]))[-1]
+        if not self.fake.sessions.get(self.headers.get("X-Turnwire-Session") or ""):
+            return self._refuse(403, "resume_unavailable", "This cannot be gone on with.")
+        list(going_on(turn))
+        return self._stream(turn, iter(()), len(turn.log))
 
     def _conversation(self, path: str) -> None:
         match [self.command, *path.strip("/").split("/")]:
@@ -411,6 +512,7 @@ class Answerer(BaseHTTPRequestHandler):
             conversation_id=str(body.get("thread_id") or f"conv_{number}"),
             question=question,
             locale=str(body["locale"]),
+            is_signed_in=self.fake.sessions[self.headers["X-Turnwire-Session"]],
         )
         self.fake.turns[turn.turn_id] = turn
         script = next((s for word, s in SCRIPTS.items() if word in question), answered)
@@ -478,7 +580,9 @@ class Answerer(BaseHTTPRequestHandler):
 
     def _file(self, path: Path) -> None:
         kind = TYPES.get(path.suffix, "image/svg+xml")
-        self._send(200, f"{kind}; charset=utf-8", path.read_bytes())
+        facts = f'<meta name="turnwire" content="{html.escape(self.fake.facts)}">'
+        content = path.read_bytes().replace(b'<meta name="turnwire" content="{}">', facts.encode())
+        self._send(200, f"{kind}; charset=utf-8", content)
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -488,6 +592,22 @@ class Answerer(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
         self.wfile.write(body)
+
+
+def went_on(turn: Turn, content: str) -> Iterator[Frame]:
+    yield turn.topology(resumed=True)
+    yield from turn.speak(content)
+    yield turn.complete(content)
+
+
+def decided_on(turn: Turn, body: Json) -> Iterator[Frame]:
+    turn.answers.append(body["confirmation_id"])
+    left = [each for each in ACTIONS if each["pause_id"] not in turn.answers]
+    if not left:
+        yield from went_on(turn, "Both were decided.")
+        return
+    yield turn.topology(resumed=True)
+    yield waiting(turn, "confirmation", *left)
 
 
 def resumed(turn: Turn, body: Json) -> Iterator[Frame]:

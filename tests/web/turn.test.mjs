@@ -140,3 +140,11 @@ test("a turn that failed is told as failed after a reload", () => {
   assert.deepEqual([failed.phase, failed.text, failed.error.code], ["failed", "Be", "upstream_timeout"]);
   assert.deepEqual([completed.phase, completed.error], ["completed", null]);
 });
+
+test("a new question takes a draft back, and leaves what was said before a sign-in", () => {
+  const paused = (more) => run([["graph_topology", TOPOLOGY], ["token", { text: "Said." }], ["paused", more]]);
+  const review = reduce(paused({ review: { review_id: "rev_1", draft: "Said." } }), "page_passed_over");
+  assert.deepEqual([review.text, review.phase], ["", "completed"]);
+  const signIn = reduce(paused({ pauses: [{ pause_id: "pse_1", kind: "sign_in" }] }), "page_passed_over");
+  assert.deepEqual([signIn.text, signIn.pauses], ["Said.", []]);
+});

@@ -96,7 +96,7 @@ test("a refusal carries the envelope's facts, and any other body is survived", a
     ),
     new Response("<h1>Bad gateway</h1>", { status: 502 }),
   ];
-  const client = connect({ base: "http://host/sub/", fetch: async () => answers.shift() });
+  const client = connect({ base: "http://host/sub/", kept: { recall: () => "ses_1" }, fetch: async () => answers.shift() });
   const quota = await client.agents().catch((error) => error);
   assert.deepEqual([quota.status, quota.code, quota.message, quota.retryAfter], [429, "quota_exceeded", "Enough.", 7]);
   assert.equal((await client.agents().catch((error) => error)).message, "HTTP 502");
@@ -104,7 +104,51 @@ test("a refusal carries the envelope's facts, and any other body is survived", a
 
 test("paths stay below the page's own, and ids are escaped", async () => {
   const asked = [];
-  const client = connect({ base: "http://host/sub/", fetch: async (url) => (asked.push(String(url)), Response.json({})) });
+  const client = connect({ base: "http://host/sub/", kept: { recall: () => "ses_1" }, fetch: async (url) => (asked.push(String(url)), Response.json({})) });
   await client.conversation("a/../b");
   assert.deepEqual(asked, ["http://host/sub/conversations/a%2F..%2Fb"]);
+});
+
+/** A server with sessions: `answer(path, session)` says what it answers, and `told` what was called. */
+function withSessions(answer, kept = "") {
+  const told = { calls: [], kept };
+  let minted = 0;
+  const fetch = async (url, { headers }) => {
+    const [path, session] = [url.pathname.slice(1), headers["X-Mine"] ?? null];
+    told.calls.push([path, session]);
+    return answer(path, session) ?? Response.json(path === "auth/session" ? { session_id: `ses_${(minted += 1)}` } : {});
+  };
+  const keeping = { recall: () => told.kept, remember: (id) => (told.kept = id) };
+  return [connect({ base: "http://host/", header: "X-Mine", kept: keeping, fetch }), told];
+}
+const no = (status, code) => Response.json({ error: { code } }, { status });
+
+test("calls at the same time are made by one member, whose session is remembered", async () => {
+  const [client, told] = withSessions(() => null);
+  await Promise.all([client.conversation("a"), client.conversation("b")]);
+  assert.deepEqual(told.calls, [["auth/session", null], ["conversations/a", "ses_1"], ["conversations/b", "ses_1"]]);
+  assert.equal(told.kept, "ses_1");
+});
+
+test("a session that is not known any more is replaced once", async () => {
+  const [client, told] = withSessions((_path, session) => session && no(401, "session_required"), "ses_old");
+  await assert.rejects(client.conversation("a"), { status: 401 });
+  assert.deepEqual(told.calls, [["conversations/a", "ses_old"], ["auth/session", null], ["conversations/a", "ses_1"]]);
+});
+
+test("a session that could not be had is asked for again by the next call", async () => {
+  let isIn = false;
+  const [client, told] = withSessions(() => (isIn ? null : no(401, "invalid_api_key")));
+  await assert.rejects(client.conversation("a"), { status: 401 });
+  isIn = true;
+  await client.conversation("a");
+  assert.deepEqual(told.calls.slice(1), [["auth/session", null], ["conversations/a", "ses_1"]]);
+});
+
+test("agents and reviews are asked for without a member", async () => {
+  const [client, told] = withSessions(() => null);
+  await client.agents();
+  await client.reviews();
+  assert.equal(await client.isSignedIn(), false);
+  assert.deepEqual(told.calls, [["agents", null], ["reviews", null]]);
 });

@@ -18,7 +18,7 @@ from turnwire.admission.sessions import SessionPolicy
 from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
-from turnwire.app.sign_in import sign_in_service
+from turnwire.app.sign_in import outbox_of, sign_in_service
 from turnwire.clock import system_now
 from turnwire.engine.agent import Agent
 from turnwire.engine.supervisor import Supervisor
@@ -189,7 +189,12 @@ def create(
     app.include_router(schemas.router(access=guard))
     app.include_router(metrics.router(counted, store, access=guard, now=system_now))
     if has_page:
-        page.mount(app, keys, now=system_now)
+        facts = page.PageFacts(
+            session_header=settings.session_header,
+            can_sign_in=service is not None,
+            outbox=outbox_of(settings),
+        )
+        page.mount(app, keys, facts, now=system_now)
     messages = settings.environment == "development"
     problems.install(app, messages=messages, erred=counted.erred)
     headers.install(

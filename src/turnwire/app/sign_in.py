@@ -1,11 +1,13 @@
 """Signing in, as the settings want it."""
 
+from pathlib import Path
+
 from turnwire.admission.sign_in import CodePolicy
-from turnwire.clock import Now
+from turnwire.clock import Now, system_now
 from turnwire.errors import SetupError
 from turnwire.settings import Settings
 from turnwire.sign_in.directory import Directory, PortalDirectory
-from turnwire.sign_in.sealing import Seals, is_key, own_key
+from turnwire.sign_in.sealing import KEY_FILE, Seals, is_key, own_key
 from turnwire.sign_in.senders import Outbox, Sender, Webhook, is_secret
 from turnwire.sign_in.service import SignInService
 from turnwire.storage.base import Store
@@ -34,6 +36,18 @@ def sign_in_service(
     )
 
 
+def sign_in_trouble(settings: Settings) -> str | None:
+    """Return why nobody could sign in with these settings, or none where they fit together."""
+    try:
+        _check_keys(settings)
+        _sender(settings, system_now)
+        if not settings.credential_keys and (settings.data_dir / KEY_FILE).exists():
+            own_key(settings.data_dir)
+    except SetupError as error:
+        return str(error)
+    return None
+
+
 def _directory(settings: Settings, now: Now) -> Directory | None:
     if settings.portal_url is None:
         return None
@@ -59,14 +73,20 @@ def _check_keys(settings: Settings) -> None:
         )
 
 
+def outbox_of(settings: Settings) -> Path | None:
+    """Return the directory of the codes that are written to files, or none where they are sent."""
+    return settings.data_dir / "outbox" if settings.sign_in_sender == "outbox" else None
+
+
 def _sender(settings: Settings, now: Now) -> Sender:
-    if settings.sign_in_sender == "outbox":
+    outbox = outbox_of(settings)
+    if outbox is not None:
         if settings.environment == "production":
             raise SetupError(
                 "sign_in_sender: 'outbox' is for development; set sign_in_sender to 'webhook', and "
                 "sign_in_webhook_url and sign_in_webhook_secret"
             )
-        return Outbox(settings.data_dir / "outbox", now=now)
+        return Outbox(outbox, now=now)
     url, secret = settings.sign_in_webhook_url, settings.sign_in_webhook_secret
     if url is None or secret is None:
         raise SetupError(

@@ -2,25 +2,21 @@
 
 import json
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import typer
-from pydantic import JsonValue
 
 from turnwire.cli.answer_transcript import AnswerTranscript
-from turnwire.cli.answers import ask, value
+from turnwire.cli.member_answers import Answering, SigningIn
 from turnwire.cli.output import MAKE_KEY, note
 from turnwire.client import (
-    AuthRequired,
     BrokenStream,
     Client,
     ClientError,
     Completed,
-    ConfirmationRequired,
     Ending,
     Failed,
     Hints,
-    OpenQuestion,
     Paused,
     Refused,
     Turn,
@@ -30,6 +26,7 @@ from turnwire.errors import SetupError
 
 _TRY_AGAIN: Final = {
     "resume_unavailable": "You are not signed in yet.",
+    "confirmation_unavailable": "This was decided before, or has expired: your answer did nothing.",
     "validation_error": "This does not fit: {0.details}",
 }
 """Refusals after which the turn waits still, and what the person is told."""
@@ -56,8 +53,16 @@ def speaking(url: str, key: str, session: str | None, thread: str | None) -> Cli
 class AnswerTalk:
     """One conversation on the answer wire, turn by turn."""
 
-    def __init__(self, client: Client, asked: dict[str, str | None], *, as_json: bool) -> None:
+    def __init__(
+        self,
+        client: Client,
+        asked: dict[str, str | None],
+        *,
+        signing_in: SigningIn,
+        as_json: bool,
+    ) -> None:
         self._client = client
+        self._signing_in = signing_in
         self._agent = asked["agent"]
         self._hints = Hints(locale=asked["locale"])
         self._thread = asked["thread_id"]
@@ -69,16 +74,27 @@ class AnswerTalk:
         if not self._thread:
             return None
         member = f"TURNWIRE_SESSION={self._client.session}"
-        return f"{member} turnwire chat --wire answer --thread {self._thread}"
+        agent = f" --agent {self._agent}" if self._agent else ""
+        return f"{member} turnwire chat --wire answer{agent} --thread {self._thread}"
 
     def turn(self, message: str) -> bool:
         """Take one turn; return whether it went well."""
         try:
             if self._client.session is None:
                 self._client.new_session()
+            ending = self._take(message)
+            if not self._as_json and _lacks_sign_in(ending) and self._signing_in.go():
+                ending = self._take(message)
+        except KeyboardInterrupt:
+            note("")
+            return False
         except ClientError as error:
             _complain(error)
             return False
+        return isinstance(ending, Completed | Paused)
+
+    def _take(self, message: str) -> Ending | None:
+        """Take the turn; return how it stands, or none where the person stopped it."""
         turn = self._client.ask(
             message, conversation_id=self._thread, agent=self._agent, hints=self._hints
         )
@@ -86,14 +102,12 @@ class AnswerTalk:
             return self._print(turn) if self._as_json else self._show(turn)
         except KeyboardInterrupt:
             _stop(turn)
-        except ClientError as error:
-            _complain(error)
+            return None
         finally:
             turn.close()
             self._thread = turn.conversation_id or self._thread
-        return False
 
-    def _print(self, turn: Turn) -> bool:
+    def _print(self, turn: Turn) -> Ending:
         ending = turn.wait()
         told = {
             "conversation_id": turn.conversation_id,
@@ -103,16 +117,16 @@ class AnswerTalk:
             "citations": [each.model_dump(mode="json") for each in turn.citations],
         }
         typer.echo(json.dumps(told))
-        return not isinstance(ending, Failed)
+        return ending
 
-    def _show(self, turn: Turn) -> bool:
-        transcript = AnswerTranscript(turn)
+    def _show(self, turn: Turn) -> Ending | None:
+        transcript, answering = AnswerTranscript(turn), Answering(turn, self._signing_in)
         try:
             _hear(turn, transcript)
             while isinstance(turn.ending, Paused):
-                if not _answer(turn, turn.ending):
+                if not answering.answer(turn.ending):
                     note("The turn keeps waiting.")
-                    return True
+                    break
                 try:
                     _hear(turn, transcript)
                 except Refused as refused:
@@ -121,7 +135,7 @@ class AnswerTalk:
                     note(_TRY_AGAIN[refused.code].format(refused))
         finally:
             transcript.break_line()
-        return isinstance(turn.ending, Completed)
+        return turn.ending
 
 
 def _hear(turn: Turn, transcript: AnswerTranscript) -> None:
@@ -129,48 +143,8 @@ def _hear(turn: Turn, transcript: AnswerTranscript) -> None:
         transcript.show(event)
 
 
-def _answer(turn: Turn, paused: Paused) -> bool:
-    """Answer what the turn waits for; return whether the person did."""
-    try:
-        if paused.confirmations:
-            return _decide(turn, paused.confirmations[0])
-        if paused.sign_in is not None:
-            return _sign_in(turn, paused.sign_in)
-        if paused.questions:
-            return _give(turn, paused.questions[0])
-    except KeyboardInterrupt:
-        note("")
-        return False
-    note(f"The turn waits ({paused.kind}); this client can't answer that.", "bold")
-    return False
-
-
-def _decide(turn: Turn, asked: ConfirmationRequired) -> bool:
-    note(f"{asked.summary} ({asked.name}, {asked.risk})", "bold")
-    if asked.arguments_preview:
-        note(json.dumps(asked.arguments_preview, indent=2), "")
-    while said := (ask("approve or reject? ") or "").strip().lower():
-        if "approve".startswith(said) or "reject".startswith(said):
-            turn.confirm(asked.confirmation_id, approve="approve".startswith(said))
-            return True
-        note("Type approve or reject; nothing lets it wait.")
-    return False
-
-
-def _sign_in(turn: Turn, asked: AuthRequired) -> bool:
-    note(asked.message, "bold")
-    if ask("Sign in, then press Enter; Ctrl-D lets it wait. ") is None:
-        return False
-    turn.resume()
-    return True
-
-
-def _give(turn: Turn, asked: OpenQuestion) -> bool:
-    note(json.dumps(asked.payload), "bold")
-    given = value(asked.response_schema)
-    if given is not None:
-        turn.answer({asked.pause_id: cast("JsonValue", given)})
-    return given is not None
+def _lacks_sign_in(ending: Ending | None) -> bool:
+    return isinstance(ending, Completed) and ending.finish_reason == "sign_in_required"
 
 
 def _stop(turn: Turn) -> None:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from turnwire.cli.output import STDERR, literal, note
 
+AS_MEMBER: Final = "turnwire chat --wire answer --agent member"
+"""What to type where only a member can go on."""
 _DECISIONS: Final = ("approve", "edit", "reject")
 
 
@@ -83,7 +85,7 @@ def _give(paused: Mapping[str, Any]) -> dict[str, Any] | None:
     answers: dict[str, Any] = {}
     for each in paused.get("pauses", ()):
         if each.get("kind") != "input":
-            note(f"This client can't answer a {each.get('kind')}.")
+            note(f"Here nobody can answer a {each.get('kind')}; members do: {AS_MEMBER}")
             return None
         given = value(each.get("response_schema"))
         if given is None:

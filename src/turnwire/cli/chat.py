@@ -5,21 +5,22 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 import typer
 
+from turnwire.app import outbox_of
 from turnwire.cli.address import http_url, reachable
 from turnwire.cli.answer_talk import AnswerTalk, speaking
-from turnwire.cli.answers import answer_to, ask
+from turnwire.cli.answers import AS_MEMBER, answer_to, ask
+from turnwire.cli.member_answers import SigningIn
 from turnwire.cli.output import MAKE_KEY, AsJson, DataDir, note
 from turnwire.cli.reattach import Frame, Refused, ServerAway
 from turnwire.cli.serving import serving_from
 from turnwire.cli.stream_client import StreamClient
 from turnwire.cli.transcript import Transcript
 from turnwire.errors import SetupError, TurnwireError
-from turnwire.settings import read
+from turnwire.settings import Settings, read
 
 
 def chat(  # noqa: PLR0913 - options
@@ -58,18 +59,20 @@ def chat(  # noqa: PLR0913 - options
             "and give it with --key or in the variable TURNWIRE_API_KEY."
         )
     asked = {"agent": agent, "locale": locale, "thread_id": thread}
-    address = url or _here(data_dir)
+    settings = read(data_dir=data_dir)
+    address = url or _here(settings)
     if wire == "answer":
+        outbox = outbox_of(settings) if url is None else None
         with speaking(address, key, session, thread) as members:
-            _take(message, AnswerTalk(members, asked, as_json=as_json))
+            signing_in = SigningIn(members, outbox=outbox)
+            _take(message, AnswerTalk(members, asked, signing_in=signing_in, as_json=as_json))
         return
     with StreamClient(address, key.strip()) as client:
         _take(message, Talk(client, asked, nodes=nodes, as_json=as_json))
 
 
-def _here(data_dir: Path | None) -> str:
+def _here(settings: Settings) -> str:
     """Return where the server of this data directory listens, or would by its settings."""
-    settings = read(data_dir=data_dir)
     running = serving_from(settings.data_dir)
     if running is not None:
         return running.address
@@ -174,6 +177,8 @@ class Talk:
                 last = self._resume(answer, last, transcript)
         finally:
             transcript.break_line()
+        if last.body.get("finish_reason") == "sign_in_required":
+            note(f"Talk as a member to sign in: {AS_MEMBER}")
         return last.name == "turn_completed"
 
     def _resume(self, answer: dict[str, Any], paused: Frame, transcript: Transcript) -> Frame:

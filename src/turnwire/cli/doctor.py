@@ -12,7 +12,7 @@ import httpx
 import typer
 from rich.table import Table
 
-from turnwire.cli import stored
+from turnwire.cli import check_members, stored
 from turnwire.cli.address import bound, http_url, reachable
 from turnwire.cli.check import Check, Status
 from turnwire.cli.check_models import chain, model, public
@@ -68,6 +68,8 @@ def examine(data_dir: Path | None) -> list[Check]:
         **{f"model {role}": partial(chain, role=role) for role in settings.roles if role != ANSWER},
         "policy": _policy,
         "API keys": stored.api_keys,
+        "portal": check_members.portal,
+        "sign-in": check_members.sign_in,
         "traces": traces,
         "server": _server,
     }

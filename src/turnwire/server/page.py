@@ -1,7 +1,10 @@
 """The page at ``/``, and the one-time link that lets its owner in on loopback."""
 
+import html
+import json
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Final
@@ -40,23 +43,45 @@ Ejecute <code>turnwire link</code> en la terminal y abra el enlace que imprime.<
 """
 
 
-def _sends(file: Path) -> Callable[[], Response]:
+_NO_FACTS: Final = b'<meta name="turnwire" content="{}">'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFacts:
+    """What the page has to know of its server; nothing in it is secret."""
+
+    session_header: str
+    can_sign_in: bool = False
+    outbox: Path | None = None
+    """Where sign-in codes lie, if they are written to files."""
+
+    def meta(self) -> bytes:
+        """Return the facts as the element of the page that it reads them from."""
+        sign_in = {"outbox": str(self.outbox) if self.outbox else None}
+        told = {"header": self.session_header, "signIn": sign_in if self.can_sign_in else None}
+        return f'<meta name="turnwire" content="{html.escape(json.dumps(told))}">'.encode()
+
+
+def _sends(file: Path, facts: PageFacts) -> Callable[[], Response]:
     kind, _ = guess_type(file.name)
 
     def send() -> Response:
+        content = file.read_bytes()
+        if file.suffix == ".html":
+            content = content.replace(_NO_FACTS, facts.meta())
         # No `FileResponse`: it answers a `Range` that it cannot read outside of our envelope.
-        return Response(file.read_bytes(), media_type=kind, headers=_HEADERS)
+        return Response(content, media_type=kind, headers=_HEADERS)
 
     return send
 
 
-def mount(app: FastAPI, store: KeyStore, *, now: Now) -> None:
+def mount(app: FastAPI, store: KeyStore, facts: PageFacts, *, now: Now) -> None:
     """Serve the page on ``app``; only for a server that listens on loopback."""
     routes = APIRouter(include_in_schema=False)
 
     for file in _FILES.iterdir():
         path = "/" if file.name == "index.html" else f"/{file.name}"
-        routes.add_api_route(path, _sends(file))
+        routes.add_api_route(path, _sends(file, facts))
 
     @routes.get("/open")
     async def enter(request: Request, code: str = "") -> Response:

@@ -4,16 +4,22 @@ import { notice } from "./cards.js";
 import { Conversation, facts } from "./conversation.js";
 import { el } from "./dom.js";
 import { graphView } from "./graph.js";
-import { recallLanguage, rememberLanguage } from "./memory.js";
+import { recallLanguage, recallSession, rememberLanguage, rememberSession } from "./memory.js";
 import { firstLanguage, readable, speaker } from "./text.js";
 import { turnView } from "./turn-view.js";
 import { connect, Refused } from "./wire.js";
 
 const at = (id) => document.getElementById(id);
-const EXAMPLES = ["example_1", "example_2", "example_3", "example_4"];
+// Suggestions are for the agents that ship; what another one can answer, nobody knows here.
+const SHIPPED = [
+  { slug: "guarded", title: "Health information", about: "empty_health", examples: "example" },
+  { slug: "member", title: "Member assistant", about: "empty_member", examples: "member_example" },
+];
 const LEGEND = ["running", "done", "skipped", "waiting", "stopped", "failed"];
 
-const client = connect({ base: document.baseURI });
+const { header, signIn = null } = JSON.parse(document.querySelector('meta[name="turnwire"]').content);
+const kept = { recall: recallSession, remember: rememberSession };
+const client = connect({ base: document.baseURI, header, kept });
 const graph = graphView(at("graph"));
 const views = new Map();
 let speech = speaker(firstLanguage(recallLanguage(), navigator.languages));
@@ -66,9 +72,14 @@ function viewOf(entry) {
     view = turnView({
       id: entry.key,
       isForeign: entry.isForeign,
+      signIn,
       actions: {
         decide: (decision, text) => (moved(), conversation.decide(entry, decision, text)),
         reply: (answers) => (moved(), conversation.reply(entry, answers)),
+        confirm: (...decided) => (moved(), conversation.confirm(entry, ...decided)),
+        login: (mobile) => client.login(mobile),
+        verify: (mobile, code) => client.verify(mobile, code).then(() => showSignedIn(true)),
+        signedIn: () => (moved(), conversation.signedIn(entry)),
         again: () => (moved(), conversation.askAgain(entry)),
         reconnect: () => (moved(), conversation.reconnect(entry)),
       },
@@ -120,7 +131,7 @@ function showWords() {
 
 function example(key) {
   const words = speech.say(key);
-  const label = key === "example_4" ? el("small", null, speech.say("example_review")) : null;
+  const label = speech.has(`${key}_label`) ? el("small", null, speech.say(`${key}_label`)) : null;
   return el("li", null, el("button", { type: "button", on: { click: () => ask(words) } }, el("span", null, words), label));
 }
 
@@ -133,14 +144,13 @@ function showAgents() {
   showIntroduction(agent);
 }
 
-// Suggestions are for the agent that ships; what another one can answer, nobody knows here.
 function showIntroduction(agent) {
-  const isHealth = agent?.slug === "guarded" && agent.title === "Health information";
-  at("empty-title").textContent = isHealth || !agent ? speech.say("empty_title") : agent.title || agent.slug;
+  const known = SHIPPED.find(({ slug, title }) => agent?.slug === slug && agent.title === title);
+  at("empty-title").textContent = known || !agent ? speech.say("empty_title") : agent.title || agent.slug;
   at("about").hidden = !agent;
-  at("about").textContent = isHealth ? speech.say("empty_health") : (agent?.description || speech.say("empty_text"));
-  at("examples").replaceChildren(...(isHealth ? EXAMPLES.map(example) : []));
-  at("examples").hidden = !isHealth;
+  at("about").textContent = known ? speech.say(known.about) : (agent?.description || speech.say("empty_text"));
+  at("examples").replaceChildren(...(known ? [1, 2, 3, 4].map((n) => example(`${known.examples}_${n}`)) : []));
+  at("examples").hidden = !known;
 }
 
 function showReviews() {
@@ -224,6 +234,20 @@ function startAfresh() {
   at("question").focus();
 }
 
+function showSignedIn(isSignedIn) {
+  at("sign-out").hidden = !isSignedIn;
+}
+
+async function signOut() {
+  try {
+    await client.logout();
+    showSignedIn(false);
+    at("question").focus();
+  } catch (error) {
+    tell(error);
+  }
+}
+
 async function loadReviews() {
   try {
     const told = await client.reviews();
@@ -257,6 +281,7 @@ at("question").addEventListener("keydown", (event) => {
 at("question").addEventListener("input", fitQuestion);
 at("stop").addEventListener("click", stop);
 at("new-conversation").addEventListener("click", startAfresh);
+at("sign-out").addEventListener("click", signOut);
 at("agent").addEventListener("change", () => (startAfresh(), showAgents()));
 at("language").addEventListener("change", () => {
   speech = speaker(at("language").value);
@@ -275,5 +300,5 @@ document.addEventListener("keydown", (event) => {
 at("language").value = speech.language;
 showWords();
 loadAgents()
-  .then(() => Promise.all([loadReviews(), conversation.restore()]))
+  .then(() => Promise.all([loadReviews(), conversation.restore(), client.isSignedIn().then(showSignedIn)]))
   .catch(tell);

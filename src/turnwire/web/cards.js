@@ -104,7 +104,8 @@ export function reviewCard({ turn, id, speech, decide }) {
   );
 }
 
-const when = (asked, { say, moment }) =>
+/** When a question was asked and when it expires, in one line. */
+export const when = (asked, { say, moment }) =>
   [
     asked.requested_at && say("review_asked", { when: moment(asked.requested_at) }),
     asked.expires_at && say("review_expires", { when: moment(asked.expires_at) }),

@@ -63,13 +63,39 @@ export class Conversation {
     // The draft that was read, so that a newer one is never decided by this click.
     const body = { thread_id: entry.turn.threadId, review_id: entry.turn.review?.review_id, decision };
     if (editedText !== undefined) body.edited_text = editedText;
-    return this.#follow(entry, (signal) => this.#client.resume(body, { signal }));
+    return this.#follow(entry, (signal) => this.#client.resume(body, { as: "operator", signal }));
+  }
+
+  /** Answer a confirmation: `decision` is `approve`, or `reject` with what should be different. */
+  confirm(entry, pause, decision, feedback) {
+    const body = { conversation_id: entry.turn.threadId, confirmation_id: pause.pause_id, decision };
+    if (feedback) body.feedback = feedback;
+    return this.#answer(entry, (signal) => this.#client.confirm(body, { signal }));
+  }
+
+  /** Go on after the sign-in for which the turn waits, or ask again where it ended for want of one. */
+  signedIn(entry) {
+    if (entry.turn.phase !== "paused") return this.askAgain(entry);
+    const body = { conversation_id: entry.turn.threadId };
+    return this.#answer(entry, (signal) => this.#client.resume(body, { as: "member", signal }));
+  }
+
+  // Members' answers are told on the members' wire; the page listens on its own before it leaves that.
+  #answer(entry, send) {
+    return this.#follow(entry, async (signal) => {
+      const said = await send(signal);
+      try {
+        return await this.#reattach(entry, entry.lastEventId, signal);
+      } finally {
+        void said.body?.cancel();
+      }
+    });
   }
 
   /** Answer the pauses: `{pause_id: value}`. */
   reply(entry, answers) {
     const body = { thread_id: entry.turn.threadId, answers };
-    return this.#follow(entry, (signal) => this.#client.resume(body, { signal }));
+    return this.#follow(entry, (signal) => this.#client.resume(body, { as: "member", signal }));
   }
 
   reconnect(entry) {
@@ -121,8 +147,8 @@ export class Conversation {
     try {
       if (!turnId) throw new Lost();
       await follow({
-        open: () => this.#client.attach(threadId, turnId, {}),
-        reattach: (lastEventId) => this.#client.attach(threadId, turnId, { lastEventId }),
+        open: () => this.#client.attach(threadId, turnId, { as: "operator" }),
+        reattach: (lastEventId) => this.#client.attach(threadId, turnId, { as: "operator", lastEventId }),
         onRetry: () => {},
         onEvent: (type, data, id) => {
           told = reduce(told, type, data);
@@ -194,8 +220,9 @@ export class Conversation {
   // A new turn drops the pause of an earlier one in the same conversation.
   #passOver(entry) {
     for (const other of this.entries) {
-      const isDropped = other !== entry && !other.isForeign && other.turn.phase === "paused";
-      if (isDropped) this.#apply(other, "page_passed_over");
+      if (other === entry || other.isForeign) continue;
+      if (other.turn.phase === "paused") this.#apply(other, "page_passed_over");
+      else if (other.turn.lacksSignIn) this.#apply(other, "page_outlived");
     }
   }
 
@@ -236,7 +263,8 @@ export class Conversation {
   // A turn that has not named itself yet is joined by asking again under the same key.
   #reattach(entry, lastEventId, signal) {
     const { threadId, turnId } = entry.turn;
-    if (threadId && turnId) return this.#client.attach(threadId, turnId, { lastEventId, signal });
+    const as = entry.isForeign ? "operator" : "member";
+    if (threadId && turnId) return this.#client.attach(threadId, turnId, { as, lastEventId, signal });
     if (!entry.asking) throw new Lost();
     return this.#post(entry, signal);
   }

@@ -3,11 +3,15 @@
 import { answerNodes } from "./answer.js";
 import { chips, costLine, inputCard, notice, reviewCard, sources } from "./cards.js";
 import { el } from "./dom.js";
+import { confirmationCard, signInCard } from "./member-cards.js";
 import { readable } from "./text.js";
 import { isLive } from "./turn.js";
 
-/** `actions`: `{decide, reply, again, reconnect}`; `isForeign`: opened from the review queue. */
-export function turnView({ id, isForeign, actions }) {
+/**
+ * `actions`: `{decide, reply, confirm, login, verify, signedIn, again, reconnect}`; `isForeign`: opened
+ * from the review queue; `signIn`: how people sign in here, `{outbox}`, or null where they can't.
+ */
+export function turnView({ id, isForeign, actions, signIn }) {
   const who = el("span", { class: "visually-hidden" });
   const asked = el("p", { class: "question" });
   const origin = el("p", { class: "origin" });
@@ -21,6 +25,7 @@ export function turnView({ id, isForeign, actions }) {
     around,
   );
   const idOf = (marker) => `${id}-source-${marker}`;
+  const typed = {}; // a sign-in goes on after a change of the language
   let shown = null;
   let shownIn = null;
 
@@ -37,8 +42,8 @@ export function turnView({ id, isForeign, actions }) {
       answer.setAttribute("aria-busy", String(isLive(turn)));
       if (!isSame("text", "citations", "phase", "review")) showAnswer(answer, turn, { idOf, speech });
       // A card that somebody is typing in is rebuilt only when the turn itself moved on.
-      if (!isSame("phase", "review", "pauses", "error", "attempt", "replacedBecause", "citations")) {
-        around.replaceChildren(...surroundings(turn, { id, idOf, speech, actions }));
+      if (!isSame("phase", "review", "pauses", "error", "attempt", "replacedBecause", "citations", "lacksSignIn")) {
+        around.replaceChildren(...surroundings(turn, { id, idOf, speech, actions, signIn, typed }));
       }
       shown = turn;
       shownIn = speech;
@@ -58,8 +63,9 @@ function showAnswer(answer, turn, { idOf, speech }) {
   answer.replaceChildren(...nodes);
 }
 
-function surroundings(turn, { id, idOf, speech, actions }) {
+function surroundings(turn, { id, idOf, speech, actions, signIn, typed }) {
   const { say, name } = speech;
+  const asksSignIn = () => signIn && signInCard({ id: `${id}-sign-in`, speech, typed, signIn, actions });
   const rewritten = rewrittenWords(turn, speech);
   const parts = [
     rewritten && el("p", { class: "quiet-label" }, rewritten),
@@ -67,7 +73,8 @@ function surroundings(turn, { id, idOf, speech, actions }) {
       ? el("p", { class: "quiet-label", data: { finish: turn.finishReason } }, name("finish", finish(turn)))
       : null,
   ];
-  if (turn.phase === "paused") parts.push(...questions(turn, { id, speech, actions }));
+  if (turn.phase === "paused") parts.push(...questions(turn, { id, speech, actions, asksSignIn }));
+  if (turn.lacksSignIn) parts.push(asksSignIn());
   parts.push(sources(turn.citations, idOf, speech), chips(turn.decisions, speech), costLine(turn, speech));
   if (turn.phase === "reconnecting") parts.push(notice("warn", [say("reconnecting", { n: turn.attempt })]));
   if (turn.phase === "lost") parts.push(notice("bad", [say("lost")], { label: say("reconnect"), run: actions.reconnect }));
@@ -89,10 +96,15 @@ function finish({ finishReason, decisions }) {
   return decisions.some(({ outcome }) => outcome === "refuse") ? "refused" : "declined";
 }
 
-function questions(turn, { id, speech, actions }) {
-  const inputs = turn.pauses.filter((pause) => pause.kind !== "review");
+function questions(turn, { id, speech, actions, asksSignIn }) {
+  const of = (...kinds) => turn.pauses.filter((pause) => kinds.includes(pause.kind));
+  const inputs = of("input", "approval");
   return [
     turn.review && reviewCard({ turn, id, speech, decide: actions.decide }),
+    ...of("confirmation").map((pause, index) =>
+      confirmationCard({ pause, id: `${id}-confirm-${index}`, speech, confirm: actions.confirm }),
+    ),
+    of("sign_in").length > 0 && asksSignIn(),
     inputs.length > 0 && inputCard({ pauses: inputs, id: `${id}-input`, speech, reply: actions.reply }),
   ];
 }

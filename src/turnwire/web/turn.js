@@ -31,6 +31,7 @@ export function newTurn(known = {}) {
     humanWaitMs: null,
     graph: null,
     isGraphHidden: false,
+    lacksSignIn: false,
     marks: {},
     taken: [],
     review: null,
@@ -141,6 +142,7 @@ const CHANGES = {
     cost: data.cost ?? null,
     finishReason: data.finish_reason ?? null,
     humanWaitMs: data.human_wait_ms ?? null,
+    lacksSignIn: data.finish_reason === "sign_in_required",
     marks: data.finish_reason === "cancelled" ? stopped(state.marks) : without(without(state.marks, "running"), "waiting"),
     taken: [...new Set([...state.taken, ...edgesInto(state, "__end__")])],
     review: null,
@@ -170,8 +172,18 @@ const CHANGES = {
     error,
   }),
 
-  // The draft was never approved, so it is not left standing as an answer.
-  page_passed_over: () => ({ phase: "completed", finishReason: "passed_over", text: "", citations: [], review: null, pauses: [], error: null }),
+  // A draft was never approved, so it is not left standing as an answer.
+  page_passed_over: (state) => ({
+    phase: "completed",
+    finishReason: "passed_over",
+    ...(state.review ? { text: "", citations: [] } : {}),
+    review: null,
+    pauses: [],
+    error: null,
+  }),
+
+  // The conversation went on without the sign-in.
+  page_outlived: () => ({ lacksSignIn: false }),
 
   page_left: (state) => ({ phase: "completed", finishReason: "cancelled", marks: stopped(state.marks) }),
 

@@ -25,9 +25,15 @@ export class Refused extends Error {
 /** The stream broke, and no attempt to re-attach got through. */
 export class Lost extends Error {}
 
-/** The calls of one server; paths are relative to `base`. */
-export function connect({ base, fetch = globalThis.fetch.bind(globalThis) }) {
-  const call = async (path, { method = "GET", body, headers = {}, accept = "application/json", signal } = {}) => {
+/**
+ * The calls of one server; paths are relative to `base`.
+ *
+ * Who reads the page asks as a member, whose session is sent in `header`, and decides reviews as
+ * the server's operator. `kept` remembers the session: `recall()` and `remember(id)`.
+ */
+export function connect({ base, header = "X-Turnwire-Session", kept, fetch = globalThis.fetch.bind(globalThis) }) {
+  let session = null;
+  const send = async (path, { method = "GET", body, headers = {}, accept = "application/json", signal } = {}) => {
     const response = await fetch(new URL(path, base), {
       method,
       headers: { Accept: accept, ...(body ? { "Content-Type": "application/json" } : {}), ...headers },
@@ -39,21 +45,56 @@ export function connect({ base, fetch = globalThis.fetch.bind(globalThis) }) {
     if (!response.ok) throw await refusal(response);
     return response;
   };
+  const mint = async () => {
+    const { session_id: minted } = await (await send("auth/session", { method: "POST" })).json();
+    kept?.remember(minted);
+    return minted;
+  };
+  // One member, however many calls want one at once.
+  const member = () => {
+    session ??= Promise.resolve(kept?.recall() || mint()).catch((error) => {
+      session = null;
+      throw error;
+    });
+    return session;
+  };
+  const asMember = async (path, options, { isAgain = false } = {}) => {
+    const mine = await member();
+    try {
+      return await send(path, { ...options, headers: { ...options.headers, [header]: mine } });
+    } catch (error) {
+      const isGone = error instanceof Refused && error.code === "session_required";
+      if (!isGone || isAgain) throw error;
+      if ((await session) === mine) {
+        kept?.remember("");
+        session = null;
+      }
+      return asMember(path, options, { isAgain: true });
+    }
+  };
+  const call = (path, { as, ...options } = {}) => (as === "member" ? asMember(path, options) : send(path, options));
   const json = async (path, options) => (await call(path, options)).json();
-  const stream = (path, options) => call(path, { accept: "text/event-stream", ...options });
+  const stream = (path, options) => call(path, { accept: "text/event-stream", as: "member", ...options });
+  const post = (path, body) => json(path, { method: "POST", body, as: "member" });
   const id = encodeURIComponent;
 
   return {
     agents: () => json("agents"),
     reviews: () => json("reviews"),
-    conversation: (conversation) => json(`conversations/${id(conversation)}`),
-    cancel: (conversation) => call(`conversations/${id(conversation)}/cancel`, { method: "POST" }),
+    conversation: (conversation) => json(`conversations/${id(conversation)}`, { as: "member" }),
+    cancel: (conversation) => call(`conversations/${id(conversation)}/cancel`, { method: "POST", as: "member" }),
+    login: (mobile) => post("auth/login", { mobile }),
+    verify: (mobile, code) => post("auth/verify", { mobile, code }),
+    logout: () => post("auth/logout"),
+    isSignedIn: async () => Boolean(kept?.recall()) && (await json("auth/session", { as: "member" })).signed_in === true,
     // The same key again joins the turn that the first request started: a retry asks once.
     ask: (body, { key, signal }) =>
       stream("chat?tokens=true", { method: "POST", body, headers: { "Idempotency-Key": key }, signal }),
-    resume: (body, { signal }) => stream("chat/resume?tokens=true", { method: "POST", body, signal }),
-    attach: (conversation, turn, { lastEventId, signal }) =>
+    resume: (body, { as, signal }) => stream("chat/resume?tokens=true", { method: "POST", body, as, signal }),
+    confirm: (body, { signal }) => stream("chat/confirm", { method: "POST", body, signal }),
+    attach: (conversation, turn, { as, lastEventId, signal }) =>
       stream(`conversations/${id(conversation)}/turns/${id(turn)}/events?wire=execution&tokens=true`, {
+        as,
         headers: lastEventId ? { "Last-Event-ID": lastEventId } : {},
         signal,
       }),

@@ -64,8 +64,9 @@ def _holds(when: Mapping[str, JsonValue], item: Mapping[str, JsonValue]) -> bool
 
 def _filled(template: str, item: Mapping[str, JsonValue], locale: str) -> str:
     def optional(part: re.Match[str]) -> str:
-        named = [each[1] for each in _FIELD.finditer(part[1])]
-        return part[1] if all(item.get(each) for each in named) else ""
+        told = [item.get(each[1]) for each in _FIELD.finditer(part[1])]
+        # A zero beside another figure says something: none used, or none left.
+        return part[1] if any(told) and not any(each in (None, "") for each in told) else ""
 
     template = _OPTIONAL.sub(optional, template)
     if any(item.get(each[1]) is None for each in _FIELD.finditer(template)):
@@ -80,6 +81,8 @@ def _shown(item: Mapping[str, JsonValue], name: str, form: str | None, locale: s
             return _money(value, str(item.get("currency") or "GBP"), region)
         case "amount", int() | float():
             return _amount(value, str(item.get("unit") or ""), locale, region)
+        case "months", int() | float():
+            return _amount(value, "months", locale, region)
         case "date", str():
             return _date(value, region)
         case "list", list():
@@ -96,7 +99,9 @@ def _amount(value: float, unit: str, locale: str, region: str) -> str:
     if _CURRENCIES.fullmatch(unit):
         return _money(value, unit, region)
     number = format_decimal(value, locale=region)
-    return f"{number} {_told().words.get(locale, {}).get(unit, unit)}".strip()
+    words = _told().words.get(locale, {})
+    one = words.get(f"one {unit}") if value == 1 else None
+    return f"{number} {one or words.get(unit, unit)}".strip()
 
 
 def _money(value: float, currency: str, region: str) -> str:

@@ -46,6 +46,14 @@ _ABOUT: Final = re.compile(
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
+_CLAUSE: Final = re.compile(r"\s*[,.;:!?¡¿\u2013\u2014]+\s*")
+_CALLS: Final = re.compile(
+    r"\b(?:call|phone|ring|telephone|speak|talk|contact|touch|adviser|advisor"
+    r"|ll[aá]m\w*|telefon\w*|habl\w*|contact\w*|asesor\w*)\b",
+    re.IGNORECASE,
+)
+_FEWEST: Final = 3
+"""Words of a clause that says what a call is about, and is no greeting."""
 _ADDRESS: Final = re.compile(
     r"(?:\b(?:address|dirección|direccion|domicilio|home)\b[^,\n]*?(?:\bto\b|\bis\b|\bes\b|\ba\b|:)"
     r"|\b(?:moved|mudado|trasladado|mud[eé]|mudamos|vivo)\b(?:\s+(?:to|a|en)\b|\s*:)?)\s*(.+)",
@@ -78,11 +86,17 @@ def preferred_time(text: str) -> str | None:
 
 
 def reason(text: str) -> str | None:
-    """Return what a call is to be about: what follows ``about``, ``because``, ``sobre`` …"""
+    """Return what a call is to be about: what follows ``about``, ``because``, ``sobre`` …
+
+    Where nothing does, it is what is said beside the wish: "Call me back, my claim is stuck".
+    """
     found = _ABOUT.search(text)
-    if found is None:
+    if found is not None:
+        return _tidy(_TIME.sub("", found[1]))
+    if not _CALLS.search(text):
         return None
-    return _tidy(_TIME.sub("", found[1]))
+    clauses = (_TIME.sub("", each) for each in _CLAUSE.split(text) if not _CALLS.search(each))
+    return _tidy(", ".join(each for each in clauses if len(each.split()) >= _FEWEST))
 
 
 def address(text: str) -> Mapping[str, str]:
