@@ -146,8 +146,13 @@ class _Telling:
         return bool(self._state.get("resumed")) and self._text("general") in self._draft
 
     def _told(self, reads: Sequence[Outcome]) -> list[str]:
-        question = self._state.get("question", "")
-        return [reading_of(self._parts, each, question, self._locale) for each in reads]
+        question, one_of = self._state.get("question", ""), self._state.get("one_of", "")
+        return [
+            reading_of(
+                self._parts, each, question, self._locale, is_one=each.call.name == one_of
+            )
+            for each in reads
+        ]
 
     def _text(self, key: str) -> str:
         return self._parts.texts.say(key, self._locale)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from langgraph.runtime import Runtime
 
@@ -11,7 +11,7 @@ from turnwire.agents.guarded.state import split_new
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.private import Private
 from turnwire.agents.member.routing import Wish, asks
-from turnwire.agents.member.slots import ANSWERS, LONGEST, details
+from turnwire.agents.member.slots import details, told
 from turnwire.agents.member.state import FORGOTTEN, MemberState, Plain, to_plain
 from turnwire.graph.context import TurnContext
 from turnwire.ids import new_id
@@ -20,7 +20,9 @@ from turnwire.nodes.tools.tool import Call, Tool
 
 Node: TypeAlias = Callable[[MemberState, Runtime[TurnContext]], Awaitable[MemberState]]
 
-ADDRESS: tuple[str, ...] = ("line1", "city", "postcode", "country")
+CONFIRMATION: Final = "confirmation"
+"""What the member was asked for where an action waited for their word, and they write instead."""
+ADDRESS: Final[tuple[str, ...]] = ("line1", "city", "postcode", "country")
 """Details that are asked for together where none of them is known."""
 
 
@@ -32,9 +34,20 @@ def member_intake(parts: MemberParts) -> Node:
         context = context_of(runtime)
         begun = await begin(state, runtime)
         channel = context.channel if context else "app"
-        return cast("MemberState", {**begun, **FORGOTTEN, "channel": channel})
+        opened = {"open": waited} if (waited := _waited(state)) else {}
+        return cast("MemberState", {**begun, **FORGOTTEN, **opened, "channel": channel})
 
     return member_intake
+
+
+def _waited(state: MemberState) -> Plain:
+    """Return what waited for the member's word when they wrote something instead."""
+    ended = {each["call"]["tool_call_id"] for each in state.get("outcomes", [])}
+    calls = [each["call"] for each in state.get("proposals", [])]
+    left = [each for each in calls if each["tool_call_id"] not in ended]
+    if len(left) != 1:
+        return {}
+    return {"tool": left[0]["name"], "arguments": left[0]["arguments"], "asked": CONFIRMATION}
 
 
 def member_guardrail(parts: MemberParts) -> Node:
@@ -45,7 +58,8 @@ def member_guardrail(parts: MemberParts) -> Node:
 
     def expected(state: Any) -> bool:  # noqa: ANN401 - the guarded agent's state
         known = cast("MemberState", state)
-        return bool(known.get("open")) or bool(parts.router.wish(own_words(parts, known)).tools)
+        wish = parts.router.wish(own_words(parts, known))
+        return bool(known.get("open") or wish.tools or wish.takes_back)
 
     examine = guardrail_pre(parts, expected=expected)
 
@@ -56,10 +70,20 @@ def member_guardrail(parts: MemberParts) -> Node:
         if verdict.get("outcome") == "refuse" and parts.texts.has(reason):
             text = parts.texts.say(reason, locale_of(parts, state))
             verdict = {**verdict, "fixed_text": text}
+        if verdict.get("outcome") == "proceed" and verdict.get("fixed_text"):
+            verdict = {**verdict, "fixed_text": _small_talk(parts, state, verdict["fixed_text"])}
         changed = {**examined, "verdict": verdict, "route": _onwards(verdict)}
         return cast("MemberState", changed)
 
     return member_guardrail
+
+
+def _small_talk(parts: MemberParts, state: MemberState, text: str) -> str | None:
+    """Return what small talk is answered with; none where it answers a question of ours."""
+    wish = parts.router.wish(own_words(parts, state))
+    if state.get("open") and (wish.agrees or wish.declines):
+        return None
+    return parts.texts.say("thanks", locale_of(parts, state)) if wish.thanks else text
 
 
 def _onwards(verdict: Mapping[str, Any]) -> str:
@@ -86,21 +110,26 @@ def _planned(parts: MemberParts, state: MemberState) -> MemberState:
     wish = parts.router.wish(private.question)
     words = private.give(private.question)
     before = state.get("open") or {}
-    if before and wish.takes_back:
+    drops = wish.takes_back and not wish.tools and not asks(words)
+    if (before and (wish.takes_back or wish.declines)) or drops:
         said = parts.texts.say("never_mind", locale_of(parts, state))
         return {"route": "action", "open": {}, "asking": said}
     if before and _answers(parts, before, wish, words):
         return _with_detail(parts, state, before, words)
+    if not wish.tools:
+        wish = _followed(parts, state, wish, private.question)
     return _fresh(parts, state, wish, private)
 
 
 def _answers(parts: MemberParts, before: Mapping[str, Any], wish: Wish, words: str) -> bool:
     """Whether the message answers our question, and is not another wish."""
     name = str(before["tool"])
+    if before["asked"] == CONFIRMATION:
+        return wish.agrees
     others = [parts.tool(each) for each, _ in wish.tools if each != name]
     if any(each is not None and each.risk != "read" for each in others):
         return False
-    return not asks(words) or bool(details(name, words))
+    return not asks(words) or bool(details(name, words, asks=parts.requests(name)))
 
 
 def _with_detail(
@@ -108,23 +137,35 @@ def _with_detail(
 ) -> MemberState:
     """Return the plan with what the member adds to what they asked for before."""
     asked, name = str(before["asked"]), str(before["tool"])
-    given: dict[str, str] = {**before["arguments"], **details(name, words)}
-    if asked not in given and asked in ANSWERS:
-        read = ANSWERS[asked](words)
-        given |= {asked: read[:LONGEST]} if read else {}
+    given: dict[str, str] = dict(before["arguments"])
+    if asked != CONFIRMATION:
+        given = told(name, asked, words, before=given, asks=parts.requests(name))
     tool = parts.tool(name)
     return _called(parts, state, [(tool, given)] if tool else [], [])
 
 
+def _followed(parts: MemberParts, state: MemberState, wish: Wish, question: str) -> Wish:
+    """Return the wish of a question such as "And for physio?", which is for the same reads."""
+    earlier = state.get("query", "").removesuffix(question).strip()
+    if not earlier or wish.is_general:
+        return wish
+    reads = [name for name, _ in parts.router.wish(earlier).tools if parts.is_read(name)]
+    return Wish(tools=tuple((name, question) for name in reads)) if reads else wish
+
+
 def _fresh(parts: MemberParts, state: MemberState, wish: Wish, private: Private) -> MemberState:
     wanted: list[tuple[Tool, dict[str, str]]] = []
+    one_of = ""
     for name, part in wish.tools:
-        tool = parts.tool(name)
-        if tool is not None:
-            wanted.append((tool, details(name, private.give(part))))
+        tool, given = parts.tool(name), details(name, private.give(part), asks=parts.requests(name))
+        listed = parts.tool(parts.phrasings.lists(name))
+        if tool is not None and listed is not None and missing(tool, given):
+            tool, given, one_of = listed, {}, listed.name
+        if tool is not None and all(tool.name != each.name for each, _ in wanted):
+            wanted.append((tool, given))
     whole = len(wish.knowledge) == 1 and not wanted
     asked = [state.get("query", "")] if whole or not wish.tools else list(wish.knowledge)
-    return _called(parts, state, wanted, asked)
+    return {**_called(parts, state, wanted, asked), "one_of": one_of}
 
 
 def _called(

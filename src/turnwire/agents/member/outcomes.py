@@ -1,18 +1,13 @@
 """What the member reads of calls without a model: how actions ended, and what reads brought."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from turnwire.agents.member.choosing import chosen, the_one
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.sentences import MOST, sentences
-from turnwire.language import folded
-from turnwire.nodes.guardrails.examples import Encoder
+from turnwire.agents.member.sentences import is_one as is_one_of
 from turnwire.nodes.tools.tool import SIGN_IN_REQUIRED, Outcome
-
-_BEGINNING: Final = 5
-_NEAR: Final = 0.45
-"""How near (cosine) an item's name has to be to the question to be what it is about."""
-_TELLING: Final = "name"
 
 _CODES: Final = {
     "rejected": "rejected",
@@ -54,43 +49,28 @@ def _receipt(parts: MemberParts, outcome: Outcome) -> str | None:
     return str(receipt) if isinstance(receipt, str | int) else None
 
 
-def reading_of(parts: MemberParts, outcome: Outcome, question: str, locale: str) -> str:
-    """Return what a read brought, in sentences; of a list what the question is about."""
+def reading_of(
+    parts: MemberParts, outcome: Outcome, question: str, locale: str, *, is_one: bool = False
+) -> str:
+    """Return what a read brought, in sentences; of a list what the question is about.
+
+    With ``is_one``, one item of the list was asked about and not which: that one is told where
+    there can be no doubt, or else the member is asked.
+    """
     if outcome.status == "error":
         return parts.texts.say("read_failed", locale, error=outcome.error or "")
-    result = outcome.result
-    more = 0
+    name, result = outcome.call.name, outcome.result
+    rest: list[str] = []
     if isinstance(result, list):
-        names = [str(each.get(_TELLING, "")) if isinstance(each, dict) else "" for each in result]
-        places = _about(names, question, parts.encoder)
-        result = [result[each] for each in places]
+        if is_one and (one := the_one(name, result, question, locale)) is not None:
+            return " ".join(sentences(parts.phrasings.listed_by(name), one, locale=locale))
+        result = chosen(name, result, question, parts.encoder, locale)
         more = max(0, len(result) - MOST)
-    told = sentences(outcome.call.name, result, locale=locale)
+        key = "more_one" if is_one_of(more, locale) else "more"
+        rest = [parts.texts.say(key, locale, count=more)] if more else []
+    told = sentences(name, result, locale=locale, question=question)
     if not told:
         return parts.texts.say("read_nothing", locale)
-    rest = [parts.texts.say("more", locale, count=more)] if more else []
     lines = [*told, *rest]
-    return lines[0] if len(lines) == 1 else "\n".join(f"- {each}" for each in lines)
-
-
-def _about(names: Sequence[str], question: str, encoder: Encoder | None) -> list[int]:
-    """Return the places of the names that a question speaks of, or all of them."""
-    everything = list(range(len(names)))
-    if not any(names):
-        return everything
-    words = _beginnings(question)
-    named = [at for at in everything if _beginnings(names[at]) & words - _COMMON]
-    if named or encoder is None:
-        return named or everything
-    nearness = encoder.encode(list(names)) @ encoder.encode([question])[0]
-    near = [at for at in everything if float(nearness[at]) >= _NEAR]
-    return near or everything
-
-
-def _beginnings(text: str) -> set[str]:
-    return {each[:_BEGINNING] for each in folded(text).replace("-", " ").split() if len(each) > 3}
-
-
-_COMMON: Final = _beginnings("treatment procedures care health cover covered tratamiento")
-
-Says = Callable[[str], None]
+    listed = lines[0] if len(lines) == 1 else "\n".join(f"- {each}" for each in lines)
+    return f"{listed}\n\n{parts.texts.say('which', locale)}" if is_one else listed

@@ -7,6 +7,7 @@ from functools import cached_property
 from langchain_core.language_models import BaseChatModel
 
 from turnwire.agents.guarded.parts import GuardedParts
+from turnwire.agents.member.calling import Asks
 from turnwire.agents.member.phrasings import Phrasings, shipped_phrasings
 from turnwire.agents.member.routing import Router
 from turnwire.agents.member.texts import Texts
@@ -61,6 +62,15 @@ class MemberParts(GuardedParts):
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name, or none."""
         return next((each for each in self.tools if each.name == name), None)
+
+    def is_read(self, name: str) -> bool:
+        """Whether there is such a tool, and it changes nothing."""
+        tool = self.tool(name)
+        return tool is not None and tool.risk == "read"
+
+    def requests(self, name: str) -> Asks:
+        """Return what tells whether a clause asks for a tool by its rules."""
+        return lambda clause: name in self.phrasings.rules_for(clause)
 
     async def is_signed_in(self, principal: str) -> bool:
         """Whether the member has a credential that is still good; a failure is a no."""

@@ -16,6 +16,10 @@ from turnwire.nodes.guardrails.sections import Sentences, spoken
 GENERAL: Final = "general"
 PERSONAL: Final = "personal"
 NEVER_MIND: Final = "never_mind"
+AGREES: Final = "agrees"
+DECLINES: Final = "declines"
+THANKS: Final = "thanks"
+NAMED_PLAN: Final = "named_plan"
 CLAIMS_DONE: Final = "claims_done"
 
 
@@ -26,6 +30,15 @@ class ToolPhrasings(Strict):
     """A part of a message with one of these is for this tool, unless it asks how things work."""
     unless: Phrases = ()
     examples: Sentences = Field(default_factory=dict[str, tuple[str, ...]])
+    lists: str = ""
+    """The tool that lists what this one needs a reference of, for where there is none."""
+
+
+class Judged(Strict):
+    """Phrases, and what is said where they mean something else."""
+
+    phrases: Phrases
+    unless: Phrases = ()
 
 
 class Phrasings(Strict):
@@ -33,10 +46,14 @@ class Phrasings(Strict):
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
-    general: Phrases
-    personal: Phrases
-    never_mind: Phrases
-    claims_done: ToolPhrasings
+    general: Judged
+    personal: Judged
+    named_plan: Judged
+    never_mind: Judged
+    agrees: Judged
+    declines: Judged
+    thanks: Judged
+    claims_done: Judged
     """How an answer says that an action was done."""
     knowledge: Sentences
     tools: Mapping[str, ToolPhrasings]
@@ -53,17 +70,30 @@ class Phrasings(Strict):
             about += [(name, each) for each in spoken(tool.examples)]
         return about
 
+    def lists(self, tool: str) -> str:
+        """Return the tool that lists what ``tool`` needs a reference of, or ""."""
+        known = self.tools.get(tool)
+        return known.lists if known is not None else ""
+
+    def listed_by(self, tool: str) -> str:
+        """Return the tool that tells of one item of what ``tool`` lists, or ``tool``."""
+        return next((name for name, each in self.tools.items() if each.lists == tool), tool)
+
     @cached_property
     def _book(self) -> Rulebook[Rule]:
+        judged = {
+            GENERAL: self.general,
+            PERSONAL: self.personal,
+            NAMED_PLAN: self.named_plan,
+            NEVER_MIND: self.never_mind,
+            AGREES: self.agrees,
+            DECLINES: self.declines,
+            THANKS: self.thanks,
+            CLAIMS_DONE: self.claims_done,
+        }
         rules = [
-            Rule(id=GENERAL, phrases=self.general),
-            Rule(id=PERSONAL, phrases=self.personal),
-            Rule(id=NEVER_MIND, phrases=self.never_mind),
-            Rule(
-                id=CLAIMS_DONE,
-                phrases=self.claims_done.phrases,
-                unless=self.claims_done.unless,
-            ),
+            Rule(id=name, phrases=each.phrases, unless=each.unless)
+            for name, each in judged.items()
         ]
         for name, tool in self.tools.items():
             if tool.phrases:

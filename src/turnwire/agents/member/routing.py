@@ -8,7 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from turnwire.agents.member.phrasings import GENERAL, NEVER_MIND, PERSONAL, Phrasings
+from turnwire.agents.member.phrasings import (
+    AGREES,
+    DECLINES,
+    GENERAL,
+    NAMED_PLAN,
+    NEVER_MIND,
+    PERSONAL,
+    THANKS,
+    Phrasings,
+)
 from turnwire.agents.member.slots import reference
 from turnwire.nodes.guardrails.examples import Encoder, Matrix
 from turnwire.nodes.tools.tool import Tool
@@ -33,6 +42,16 @@ _BREAK: Final = re.compile(
     re.IGNORECASE,
 )
 _MINE: Final = re.compile(r"\b(?:mine|ours|mía|mia|mío|mio|nuestra|nuestro)\b", re.IGNORECASE)
+_AND_MINE: Final = re.compile(
+    r",?\s+(?:and|or|y|o|vs)\s+(?:(?:on|in|under|for|with|en|por|con|a)\s+)?"
+    r"(?:my(?:\s+own)?(?:\s+(?:plan|policy))?|mine|ours|mi\s+(?:plan|póliza|poliza)"
+    r"|(?:(?:el|la)\s+)?m[ií][oa]|(?:(?:el|la)\s+)?nuestr[oa])\b",
+    re.IGNORECASE,
+)
+_AND_MY: Final = re.compile(r",?\s+(?:and|y|e)\s+(?=(?:my|our|mis?|nuestr[oa]s?)\b)", re.IGNORECASE)
+_CURT: Final = 6
+_BARE: Final = 2
+"""Words that a message has at most which says so much and nothing else."""
 _ASKS: Final = re.compile(rf"\?|^\W*{_STARTS}", re.IGNORECASE)
 
 
@@ -44,8 +63,27 @@ class Wish:
     """Each tool once, with the part of the message that asks for it."""
     knowledge: tuple[str, ...] = ()
     """The parts that documents have to answer."""
+    is_general: bool = False
+    """Whether it asks how things are done, or about a plan by its name."""
     takes_back: bool = False
     """Whether the member takes back what they asked for before."""
+    agrees: bool = False
+    """Whether it is a mere yes."""
+    declines: bool = False
+    """Whether it is a mere no."""
+    thanks: bool = False
+    """Whether it is a mere thank-you."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a message: what it is for."""
+
+    text: str
+    names: tuple[str, ...] = ()
+    """The tools."""
+    query: str = ""
+    """What documents have to answer."""
 
 
 class Router:
@@ -71,44 +109,85 @@ class Router:
 
     def wish(self, message: str) -> Wish:
         """Return what the message asks for."""
-        pieces = parts(message)[:MOST]
-        found = [
-            (each, self._name(each, before=pieces[at - 1] if at else ""))
-            for at, each in enumerate(pieces)
-        ]
-        acts = any(self._is_action(name) for _, name in found)
-        tools: dict[str, str] = {}
+        rules = self._phrasings.rules_for(message)
+        words = len(message.split())
+        tools, knowledge = self._sorted(parts(message)[:MOST])
+        return Wish(
+            tools=tuple((name, " ".join(said)) for name, said in tools.items()),
+            knowledge=tuple(knowledge),
+            is_general=bool(rules & {GENERAL, NAMED_PLAN}),
+            takes_back=NEVER_MIND in rules and words <= _CURT,
+            agrees=AGREES in rules and words <= _CURT,
+            declines=DECLINES in rules and words <= _BARE,
+            thanks=THANKS in rules and words <= _CURT,
+        )
+
+    def _sorted(self, pieces: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
+        """Return the parts that ask for each tool, and those that documents have to answer."""
+        found: list[_Part] = []
+        for each in pieces:
+            found.append(self._part(each, before=found[-1] if found else None))
+        acts = any(self._is_action(name) for each in found for name in each.names)
+        tools: dict[str, list[str]] = {}
         knowledge: list[str] = []
-        for part, name in found:
-            if acts and not self._is_action(name) and not asks(part):
-                continue  # it says more about what is to be done
-            if name:
-                tools.setdefault(name, part)
-            else:
-                knowledge.append(part)
-        takes_back = NEVER_MIND in self._phrasings.rules_for(message)
-        return Wish(tools=tuple(tools.items()), knowledge=tuple(knowledge), takes_back=takes_back)
+        beside: list[str] = []
+        action = ""
+        for part in found:
+            action = next(filter(self._is_action, part.names), action)
+            if acts and not any(map(self._is_action, part.names)) and not asks(part.text):
+                # It says more about what is to be done.
+                (tools[action] if action else beside).append(part.text)
+                continue
+            for name in part.names:
+                said = tools.setdefault(name, beside if self._is_action(name) else [])
+                said.append(part.text)
+                beside = [] if said is beside else beside
+            if part.query:
+                knowledge.append(part.query)
+        return tools, knowledge
 
     def _is_action(self, name: str) -> bool:
         return bool(name) and self._tools[name].risk != "read"
 
-    def _name(self, part: str, *, before: str) -> str:
-        """Return the tool that a part of a message is for, or "" for the documents."""
-        rules = self._phrasings.rules_for(part)
+    def _part(self, text: str, *, before: "_Part | None") -> "_Part":
+        """Return what a part of a message is for: tools, or the documents."""
+        rules = self._phrasings.rules_for(text)
         action = next((each for each in self._tools if each in rules and self._is_action(each)), "")
         if action and GENERAL not in rules:
-            return action
-        if reference(part) and "get_claim_status" in self._tools:
-            return "get_claim_status"
+            return _Part(text, (action,))
+        if reference(text) and "get_claim_status" in self._tools:
+            return _Part(text, ("get_claim_status",))
         if GENERAL in rules:
-            return ""
+            return _Part(text, query=text)
         if PERSONAL not in rules:
-            return self._likely_action(part)
-        if _MINE.search(part) and before:  # "What is an excess, and what is mine?"
-            part = f"{before} {part}"
-            rules |= self._phrasings.rules_for(part)
+            more = before is not None and any(each in rules for each in before.names)
+            if more and before is not None and NAMED_PLAN not in rules:
+                return _Part(text, tuple(each for each in before.names if each in rules))
+            likely = self._likely_action(text)
+            return _Part(text, (likely,)) if likely else _Part(text, query=text)
+        names = self._reads(text, rules, before)
+        if NAMED_PLAN in rules and names:  # "Is it covered on the Plus plan and on mine?"
+            return _Part(text, names, query=_AND_MINE.sub("", text))
+        return _Part(text, names, query="" if names else text)
+
+    def _reads(self, text: str, rules: frozenset[str], before: "_Part | None") -> tuple[str, ...]:
+        """Return the reads that a part about the member's own file is for."""
+        if _MINE.search(text) and before:  # "What is an excess, and what is mine?"
+            text = f"{before.text} {text}"
+            rules |= self._phrasings.rules_for(text)
         ruled = [each for each in self._tools if each in rules and not self._is_action(each)]
-        return ruled[0] if len(ruled) == 1 else self._likely_read(part, ruled)
+        if len(ruled) > 1 and (halves := self._halves(text, ruled)):
+            return halves
+        likely = ruled[0] if len(ruled) == 1 else self._likely_read(text, ruled)
+        return (likely,) if likely else ()
+
+    def _halves(self, text: str, among: Sequence[str]) -> tuple[str, ...]:
+        """Return the reads of "my claims and my documents", where each half is for one of them."""
+        halves = [self._phrasings.rules_for(each) for each in _AND_MY.split(text)]
+        if len(halves) == 1:
+            return ()
+        each = [[name for name in among if name in half] for half in halves]
+        return tuple(dict.fromkeys(name for names in each for name in names[:1]))
 
     def _likely_action(self, part: str) -> str:
         for name, near in self._nearest(part)[:1]:

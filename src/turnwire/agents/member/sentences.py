@@ -11,9 +11,11 @@ import yaml
 from babel import Locale
 from babel.dates import format_date
 from babel.lists import format_list
-from babel.numbers import format_currency, format_decimal
+from babel.numbers import format_currency, format_decimal, get_currency_symbol
+from babel.units import format_unit
 from pydantic import JsonValue
 
+from turnwire.language import folded
 from turnwire.nodes.guardrails.rules import Strict
 from turnwire.nodes.guardrails.sections import Locale as LocaleTag
 
@@ -31,30 +33,47 @@ _CURRENCIES: Final = re.compile(r"[A-Z]{3}")
 class _Sentence(Strict):
     say: str
     when: Mapping[str, JsonValue] = {}
+    about: tuple[str, ...] = ()
+    """Folded words of a question that this sentence answers."""
 
 
 class _Told(Strict):
     tools: Mapping[str, Mapping[LocaleTag, tuple[_Sentence, ...]]]
-    words: Mapping[LocaleTag, Mapping[str, str]]
+    words: Mapping[LocaleTag, Mapping[str, str | Mapping[str, str]]]
+    """What stands for a word; by plural category (CLDR) where it is counted."""
+    named: Mapping[str, str]
+    """What members call the thing of a name."""
 
 
-def sentences(tool: str, result: JsonValue, *, locale: str) -> list[str]:
+def sentences(tool: str, result: JsonValue, *, locale: str, question: str = "") -> list[str]:
     """Return what a result says, one text an item; a tool without templates is told as it is.
 
-    At most :data:`MOST` items are told; none where the result is empty.
+    At most :data:`MOST` items are told; none where the result is empty. Where sentences answer
+    the question, no others are told.
     """
     items: Sequence[JsonValue] = result if isinstance(result, list) else [result]
-    told = [_item(tool, each, locale) for each in items[:MOST]]
+    told = [_item(tool, each, locale, folded(question)) for each in items[:MOST]]
     return [each for each in told if each]
 
 
-def _item(tool: str, item: JsonValue, locale: str) -> str:
+def named(name: str, locale: str) -> str:
+    """Return a name with its translation and what members call the thing."""
+    return f"{name} {_word(name, locale)} {_told().named.get(name, '')}"
+
+
+def is_one(count: int, locale: str) -> bool:
+    """Whether the language says so many in the singular."""
+    return Locale.parse(_REGIONS.get(locale, locale)).plural_form(count) == "one"
+
+
+def _item(tool: str, item: JsonValue, locale: str, question: str) -> str:
     by_locale = _told().tools.get(tool, {})
     templates = by_locale.get(locale) or by_locale.get("en")
     if templates is None or not isinstance(item, dict):
         return _plainly(item)
-    fitting = (each for each in templates if _holds(each.when, item))
-    said = (_filled(each.say, item, locale) for each in fitting)
+    fitting = [each for each in templates if _holds(each.when, item)]
+    asked = [each for each in fitting if any(word in question for word in each.about)]
+    said = (_filled(each.say, item, locale) for each in asked or fitting)
     return " ".join(each for each in said if each)
 
 
@@ -64,9 +83,8 @@ def _holds(when: Mapping[str, JsonValue], item: Mapping[str, JsonValue]) -> bool
 
 def _filled(template: str, item: Mapping[str, JsonValue], locale: str) -> str:
     def optional(part: re.Match[str]) -> str:
-        told = [item.get(each[1]) for each in _FIELD.finditer(part[1])]
-        # A zero beside another figure says something: none used, or none left.
-        return part[1] if any(told) and not any(each in (None, "") for each in told) else ""
+        named = [each[1] for each in _FIELD.finditer(part[1])]
+        return part[1] if all(item.get(each) for each in named) else ""
 
     template = _OPTIONAL.sub(optional, template)
     if any(item.get(each[1]) is None for each in _FIELD.finditer(template)):
@@ -82,13 +100,16 @@ def _shown(item: Mapping[str, JsonValue], name: str, form: str | None, locale: s
         case "amount", int() | float():
             return _amount(value, str(item.get("unit") or ""), locale, region)
         case "months", int() | float():
-            return _amount(value, "months", locale, region)
+            return format_unit(value, "duration-month", locale=region)
         case "date", str():
             return _date(value, region)
         case "list", list():
             return format_list([_short(each) for each in value], locale=region)
         case "word", str():
-            return _told().words.get(locale, {}).get(value, _short(value))
+            return _word(value, locale)
+        case "within", str():
+            word = _word(value, locale)
+            return word[:1].lower() + word[1:] if word[1:2].islower() else word
         case _, int() | float() if not isinstance(value, bool):
             return format_decimal(value, locale=region)
         case _:
@@ -99,14 +120,21 @@ def _amount(value: float, unit: str, locale: str, region: str) -> str:
     if _CURRENCIES.fullmatch(unit):
         return _money(value, unit, region)
     number = format_decimal(value, locale=region)
-    words = _told().words.get(locale, {})
-    one = words.get(f"one {unit}") if value == 1 else None
-    return f"{number} {one or words.get(unit, unit)}".strip()
+    return f"{number} {_word(unit, locale, count=value)}".strip()
+
+
+def _word(word: str, locale: str, *, count: float | None = None) -> str:
+    """Return what stands for a word, in its plural for a count."""
+    known = _told().words.get(locale, {}).get(word, _short(word))
+    if isinstance(known, str):
+        return known
+    return known["one" if count is not None and is_one(int(count), locale) else "other"]
 
 
 def _money(value: float, currency: str, region: str) -> str:
     pattern: Any = cast("Any", Locale.parse(region).currency_formats)["standard"]
-    form = str(pattern.pattern)
+    # As people write it, also where the language is not the currency's own: 600 £, not 600 GBP.
+    form = str(pattern.pattern).replace("¤", f"'{get_currency_symbol(currency, 'en')}'")
     if float(value).is_integer():
         form = form.replace(".00", "")
     return format_currency(value, currency, form, locale=region, currency_digits=False)

@@ -30,6 +30,8 @@ class MemberState(GuardedState, total=False):
     """What the member was asked for in the turn before: ``tool``, ``arguments``, ``asked``."""
     plan: list[Plain]
     """Calls that are to be made: reads, and actions that are to be proposed."""
+    one_of: str
+    """The tool whose list is read because one of its items was asked about, and not which."""
     queries: list[str]
     """What is to be searched for."""
     found: list[Plain]
@@ -50,6 +52,7 @@ class MemberState(GuardedState, total=False):
 
 FORGOTTEN: Final[Mapping[str, Any]] = {
     "plan": [],
+    "one_of": "",
     "queries": [],
     "found": [],
     "proposals": [],

@@ -239,7 +239,7 @@ def _actions(portal: _Portal) -> Sequence[Tool]:
         receipt="change_id",
         summary={
             "en": "Change your address to: {line2} {line1}, {city} {postcode}, {country}",
-            "es": "Cambiar su dirección a: {line2} {line1}, {city} {postcode}, {country}",
+            "es": "Cambiar su dirección a: {line1} {line2}, {city} {postcode}, {country}",
         },
     )
     return callback, address
