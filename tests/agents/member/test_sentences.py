@@ -53,20 +53,3 @@ def test_a_tool_without_templates_is_told_as_it_is_and_bounded():
 
 def test_of_a_long_list_no_more_is_told_than_a_person_reads():
     assert len(sentences("get_covered_benefits", [DENTAL] * 30, locale="en")) == 8
-
-
-@pytest.mark.parametrize(
-    ("used", "remaining", "said"),
-    [(0, 8, "0 sessions used, 8 sessions left"), (8, 0, "8 sessions used, 0 sessions left"),
-     (7, 1, "7 sessions used, 1 session left")],
-)  # fmt: skip
-def test_an_allowance_that_is_untouched_or_used_up_is_told(used: int, remaining: int, said: str):
-    benefit = {**DENTAL, "unit": "sessions", "limit": 8, "used": used, "remaining": remaining}
-    (told,) = sentences("get_covered_benefits", [benefit], locale="en")
-    assert said in told
-
-
-@pytest.mark.parametrize(("locale", "said"), [("en", "is 1 month from"), ("es", "de 1 mes desde")])
-def test_one_month_is_not_told_as_several(locale: str, said: str):
-    (told,) = sentences("get_covered_benefits", [{**DENTAL, "waiting_months": 1}], locale=locale)
-    assert said in told

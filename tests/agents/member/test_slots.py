@@ -47,11 +47,6 @@ def test_a_country_has_one_name_however_it_is_written(name: str):
         ("Please call me back about my bill tomorrow morning", "my bill", "tomorrow morning"),
         ("¿Me puede llamar alguien mañana por la mañana?", None, "mañana por la mañana"),
         ("Llámenme, por favor", None, None),
-        ("Please call me back, my claim is stuck", "my claim is stuck", None),
-        ("My claim is stuck. Call me tomorrow, please.", "My claim is stuck", "tomorrow"),
-        ("Llámenme, mi reclamación está parada", "mi reclamación está parada", None),
-        ("What is a waiting period?", None, None),
-        ("Good morning, could you ring me, please? Thank you!", None, None),
     ],
 )  # fmt: skip
 def test_a_calls_reason_and_time_are_told_apart(text: str, reason: str | None, time: str | None):
