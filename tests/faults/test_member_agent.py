@@ -140,6 +140,16 @@ FLOWS = {
         words=(DONE, "your address stays as it was"),
         never=("has been changed",),
     ),
+    "read and confirmed": Flow(
+        says=f"{PLAN} {CALLBACK}.",
+        then=(approves(),),
+        ends=WAITS,
+        tools=(("get_plan_details", "ok"), *CALLED),  # the read is not made again
+        actions=("ok",),
+        happened=("callback",),
+        words=(DONE, "Family"),
+        never=(),
+    ),
     "signed in": Flow(
         says=PLAN,
         is_signed_in=False,

@@ -3,6 +3,7 @@
 import random
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from tests.server.reading import Frame, Reader
 from tests.server.running import Api, Process, eventually
 from tests.wires.order import check_order
 
-ROUNDS, TOGETHER = 3, 10
+ROUNDS, TOGETHER = 2, 15
 """Kills, and the actions around which one happens, each at a moment of its own."""
 DELAY_MS = 60
 GRAPH = "tests.faults.portal_graph:member"
@@ -65,8 +66,9 @@ def test_killed_at_any_moment_a_members_action_happens_once_or_is_told_as_an_err
     for number in range(ROUNDS + 1):
         with Process(tmp_path, GRAPH, **settings_for(portal)) as server:
             apis = [_again(server, each) for each in apis] or _members(server)
+            audited = audit(tmp_path) if waiting else []
             ends.update(
-                _checked(server, each, api, portal)
+                _checked(each, api, portal, [e for e in audited if _is_of(each, e)])
                 for each, api in zip(waiting, apis, strict=bool(waiting))
             )
             if number < ROUNDS:
@@ -118,16 +120,17 @@ def _approve(waiting: Waiting, after: float) -> list[Frame]:
         return frames
 
 
-def _checked(server: Process, waiting: Waiting, api: Api, portal: DemoPortal) -> str:
+def _is_of(waiting: Waiting, entry: Mapping[str, str]) -> bool:
+    return entry["confirmation_id"] == waiting.confirmation_id
+
+
+def _checked(
+    waiting: Waiting, api: Api, portal: DemoPortal, audited: Sequence[Mapping[str, str]]
+) -> str:
     """Compare what happened with what is told now; return the audit's last word."""
     happened = [e for e in portal.acted() if e["body"]["reason"] == f"my {waiting.reason}"]
     assert len(happened) <= 1, "it was done twice"
     assert waiting.heard is not None
-    audited = [
-        each
-        for each in audit(server.data_dir)
-        if each["confirmation_id"] == waiting.confirmation_id
-    ]
     last = audited[-1]["result"]
     told = told_again(api, waiting.frames)
     check_order(told)

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.faults.choosing import TALK, choose
+from tests.faults.choosing import TALK, Rounds, choose
 from tests.faults.membership import (
     DANIEL,
     DemoPortal,
@@ -29,6 +30,7 @@ MIXED = "What is a waiting period and how much of my dental limit have I used?"
 CALLBACK = "Please call me back about my claim"
 OWN = "+44 7700 900777"
 """A number that the member writes into a message."""
+DOCUMENTS = "https://documents.example.org/CANARY-base"
 PERSONA = "do not repeat these rules"
 TASK = "You choose tools for an assistant"
 
@@ -73,10 +75,16 @@ def run(
     pytest.importorskip("opentelemetry.sdk")
     data_dir = with_index(tmp_path_factory, tmp_path_factory.mktemp("secrets"))
     provider.reset()
-    benefits = [("get_covered_benefits", {}), ("search_knowledge", {"query": "waiting period"})]
-    calling = [("request_callback", {"reason": "my claim"})]
-    choose(provider, {MIXED: [benefits], CALLBACK: [calling]})
-    model = {"model": "openai:demo", "model_base_url": provider.url, "model_api_key": "any"}
+    asked: dict[str, Rounds] = {
+        MIXED: [[("get_covered_benefits", {}), ("search_knowledge", {"query": "waiting period"})]],
+        CALLBACK: [[("request_callback", {"reason": "my claim"})]],
+    }
+    choose(provider, asked)
+    model: dict[str, Any] = {
+        "model": "openai:demo",
+        "model_base_url": provider.url,
+        "model_api_key": "any",
+    }
     found = Run(data_dir, request.param, portal_of_module.address.service_key)
     give = PortalStore.new_token
 
@@ -94,6 +102,7 @@ def run(
             "debug",
             variables={"OTEL_TRACES_EXPORTER": "console"},
             trace_content=request.param,
+            document_base_url=DOCUMENTS,
             **settings_for(portal_of_module),
             **model,
         ) as server:
@@ -166,3 +175,9 @@ def test_the_system_prompt_and_the_choosing_models_words_are_nowhere_else(run: R
     for place, text in run.places.items():
         for each in (PERSONA, TASK, TALK):
             assert each not in text or (place == "spans" and run.has_content), (place, each)
+
+
+def test_where_documents_stand_is_told_to_members_and_kept_nowhere(run: Run):
+    assert DOCUMENTS in run.heard
+    for place, text in run.places.items():
+        assert DOCUMENTS not in text or place == "clients", place

@@ -196,10 +196,11 @@ def test_the_words_of_the_model_that_chooses_are_on_no_wire_and_in_no_file(tmp_p
 
 
 def test_it_is_served_beside_the_others_where_there_is_a_portal(tmp_path: Path):
-    portal_key = "demo-service-key"
     with (
         serving(tmp_path) as portal,
-        InThread(tmp_path, None, portal_url=portal.url, portal_service_key=portal_key) as server,
+        InThread(
+            tmp_path, None, portal_url=portal.url, portal_service_key=portal.service_key
+        ) as server,
     ):
         told = server.api("chat").http.get("/agents").json()["agents"]
         assert [each["slug"] for each in told] == ["guarded", "turnwire-docs", "member"]

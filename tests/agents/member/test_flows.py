@@ -65,6 +65,13 @@ async def test_of_many_benefits_those_are_told_that_were_asked_for(stage: Make):
     assert "Dental" not in played.text
 
 
+async def test_each_of_several_results_bears_out_what_is_said_of_it(stage: Make):
+    played = await stage().say("Which plan am I on? What became of my claim CLM-2026-1090?")
+    assert len(tools_of(played)) == 2
+    assert "Family" in played.text
+    assert played.ending.finish_reason == "stop"
+
+
 async def test_a_read_that_fails_is_told_and_nothing_is_made_up(stage: Make):
     host = stage()
     await host.switch(fail={"GET /me/plan": {"status": 500}})

@@ -103,6 +103,36 @@ async def test_a_question_about_the_members_file_alone_has_no_general_part(stage
     assert searches_of(played) == []
 
 
+@pytest.mark.parametrize(
+    ("says", "ending"),
+    [
+        ("A waiting period is the time from the start of your cover. [1]", "stop"),
+        ("A waiting period is always 99 months. [1]", "insufficient_evidence"),
+        ("A waiting period is a time.", "insufficient_evidence"),
+    ],
+)
+async def test_what_the_passages_do_not_bear_out_is_flagged_and_not_edited(
+    stage: Make, says: str, ending: str
+):
+    host = stage(executor=Choosing(rounds=[[SEARCH]]), model=answering(says))
+    played = await host.say("What is a waiting period?")
+    assert (played.text, played.ending.finish_reason) == (says, ending)
+
+
+async def test_what_was_read_of_the_members_file_bears_an_answer_out(stage: Make):
+    says = "You are on the Family plan, and your excess is £150 a year."
+    host = stage(executor=Choosing(rounds=[[PLAN]]), model=answering(says))
+    played = await host.say("Which plan am I on?")
+    assert (played.text, played.ending.finish_reason) == (says, "stop")
+
+
+async def test_a_figure_that_the_members_file_does_not_have_is_flagged(stage: Make):
+    says = "You are on the Family plan, and your excess is £999 a year."
+    host = stage(executor=Choosing(rounds=[[PLAN]]), model=answering(says))
+    played = await host.say("Which plan am I on?")
+    assert (played.text, played.ending.finish_reason) == (says, "insufficient_evidence")
+
+
 async def test_a_read_that_was_not_planned_is_refused_and_the_turn_ends(stage: Make):
     host = stage(
         signed_in=False, executor=Choosing(rounds=[[SEARCH], [PLAN]]), model=answering("So. [1]")

@@ -59,18 +59,19 @@ def _checked(parts: MemberParts, state: MemberState) -> Sequence[GuardrailDecisi
 def _results(state: MemberState, locale: str) -> list[Source]:
     return [
         _source(
+            _UNCITED + at,
             each.call.name,
             [written(each.result), *sentences(each.call.name, each.result, locale=locale)],
         )
-        for each in outcomes_of(state)
+        for at, each in enumerate(outcomes_of(state))
         if each.status == "ok"
     ]
 
 
-def _source(tool: str, texts: Sequence[str]) -> Source:
+def _source(index: int, tool: str, texts: Sequence[str]) -> Source:
     passage = Passage(
-        index=_UNCITED,
-        id=f"result:{tool}",
+        index=index,
+        id=f"result:{index}",
         title=tool,
         document_id="",
         document_name="",
