@@ -58,6 +58,6 @@ def test_a_member_signs_in_is_answered_and_has_one_call_arranged(
     assert {"auth.required", "action.confirmation_required", "action.completed"} <= set(events)
     assert '"signed_in":true' in said
     assert left in said
-    assert re.search(r"^.* decision +approved ", said, re.MULTILINE), said
+    assert re.search(r"^20\S+Z +approved +request_callback +cnf_", said, re.MULTILINE), said
     with PortalStore(data_dir / FILE) as portal:
         assert len(portal.actions()) == 1

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from turnwire.cli.output import STDOUT, AsJson, DataDir, literal
@@ -26,6 +27,10 @@ _COLUMNS: Final = (
 _SHOWN: Final = ("at", "result", "tool", "code", "receipt", "confirmation_id")
 _AGO: Final = re.compile(r"([0-9]{1,6})([mhd])", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+_WIDE: Final = 400
+"""Columns of a line that nothing folds."""
 
 
 def audit(  # noqa: PLR0913 - one an option
@@ -70,8 +75,11 @@ def _print(entries: Sequence[AuditEntry]) -> None:
         table.add_column(name, overflow="fold", no_wrap=name in ("at", "result"))
     for each in entries:
         facts = _facts(each)
+        facts["at"] = f"{str(facts['at'])[:19]}Z"  # all of it is in the other forms
         table.add_row(*(literal(facts[name] or "") for name in _SHOWN))
-    STDOUT.print(table, soft_wrap=False)
+    # Only a terminal has an edge.
+    out = STDOUT if STDOUT.is_terminal else Console(width=_WIDE)
+    out.print(table, soft_wrap=False)
 
 
 def _write_csv(entries: Sequence[AuditEntry]) -> None:
