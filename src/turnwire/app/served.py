@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import httpx
 from langchain_core.language_models import BaseChatModel
 
 from turnwire.agents.guarded.graph import build, manifest
@@ -104,10 +105,19 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
         return Served(tuple(graphs), index, pii)
     client = portal_client(settings.portal_url)
     general = _OneCorpus(retriever, INSURANCE)
-    tools = [*portal_tools(client), *connect(settings.mcp_servers)]
+    tools = member_tools(settings, client)
     member = member_parts(tools, answer, retriever=general, encoder=encoder)
     graphs.append((build_member(member), member_manifest(member)))
     return Served(tuple(graphs), index, pii, closing=(client.aclose,))
+
+
+def member_tools(settings: Settings, client: httpx.AsyncClient) -> list[Tool]:
+    """Return the portal's tools, and those of the MCP servers of the settings that answer.
+
+    Raises:
+        SetupError: the package for MCP servers is not installed.
+    """
+    return [*portal_tools(client), *connect(settings.mcp_servers)]
 
 
 def member_parts(

@@ -37,17 +37,21 @@ def portal(settings: Settings) -> Check:
             timeout=_REACH_SECONDS,
             trust_env=not is_loopback(httpx.URL(url).host),  # as the server calls it
         )
-        known = answer.json().get("known") if answer.status_code == 200 else None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError):
         return Check(name, "warning", f"{shown} can't be reached", "start it, or set portal_url")
-    except (ValueError, AttributeError):
-        known = None
     if answer.status_code in (401, 403):
         return Check(name, "broken", f"{shown} refuses the service key", "set portal_service_key")
-    if not isinstance(known, bool):
+    if not _says_who_is_known(answer):
         found = f"{shown} does not answer as a portal does (status {answer.status_code})"
         return Check(name, "broken", found, "set portal_url")
     return Check(name, "ok", f"{shown} answers and takes the service key")
+
+
+def _says_who_is_known(answer: httpx.Response) -> bool:
+    try:
+        return answer.status_code == 200 and isinstance(answer.json().get("known"), bool)
+    except (ValueError, AttributeError):
+        return False
 
 
 def sign_in(settings: Settings) -> Check:

@@ -16,6 +16,8 @@ _ASKED: Final[dict[Kind, re.Pattern[str]]] = {
     ),
     "duration": re.compile(
         r"\bhow\s+long\b|\bcu[aá]nto\s+(?:tiempo|duran?|tardan?|deber[ií]a\s+durar)\b"
+        r"|\b(?:what|which)\s+(?:is|are)\s+the\s+(?:waiting|notice)\s+periods?\b"
+        r"|\bcu[aá]l(?:es)?\s+(?:es|son)\s+(?:el\s+(?:periodo|plazo)s?\s+de\s+\w+|las?\s+carencias?)\b"
         r"|\b(?:how\s+many|cu[aá]nt[oa]s)\s+(?:seconds|minutes|hours|days|weeks|months|years"
         r"|segundos|minutos|horas|d[ií]as|semanas|meses|años)\b",
         re.IGNORECASE,

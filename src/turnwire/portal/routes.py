@@ -132,7 +132,7 @@ class Portal:
         member = self._member(request)
         plan = self._store.plan(member.plan_id).model_dump(mode="json", exclude={"benefits"})
         cover = member.model_dump(
-            mode="json", include={"started_on", "renews_on", "people_covered"}
+            mode="json", include={"member_number", "started_on", "renews_on", "people_covered"}
         )
         return JSONResponse(plan | cover)
 

@@ -30,7 +30,7 @@ from turnwire.nodes.guardrails.examples import Matrix
 from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.tools.executor import Executor
 from turnwire.nodes.tools.registry import Registry
-from turnwire.nodes.tools.tool import Credential
+from turnwire.nodes.tools.tool import Credential, Tool
 from turnwire.portal.routes import Portal
 from turnwire.portal.store import PortalStore
 from turnwire.retrieval.encoder import EmbeddedEncoder
@@ -103,6 +103,7 @@ class Stage(Host):
         directory: Path,
         *,
         signed_in: bool = True,
+        more: Sequence[Tool] = (),
         now: int = 1_790_000_000_000,
         **parts: Any,  # noqa: ANN401
     ) -> None:
@@ -114,7 +115,7 @@ class Stage(Host):
         self.signed = SignedIn()
         self.book = Book()
         self.wordings = Wordings(texts=WORDINGS)
-        tools = portal_tools(self.client)
+        tools = [*portal_tools(self.client), *more]
         self.executor = Executor(
             Registry(tools, locales=("en", "es")),
             rules=INSURANCE.pii,

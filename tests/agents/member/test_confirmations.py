@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.agents.member.stage import Stage, tools_of
+from tests.graph.stage import Played
 from turnwire.events import ActionCompleted, ToolStarted
 from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.work import Unsettled
@@ -37,7 +38,9 @@ async def test_the_question_shows_what_will_be_done(stage: Make):
     paused = await stage().say("Call me tomorrow at 10 about my bill")
     asked = paused.pauses[0].payload
     assert isinstance(asked, dict)
-    assert asked["summary"] == "Ask an adviser to call you back about: my bill tomorrow at 10"
+    assert asked["summary"] == (
+        "Ask an adviser to call you back about: my bill (preferred time: tomorrow at 10)"
+    )
     assert asked["risk"] == "send"
     assert asked["name"] == "request_callback"
     assert paused.pauses[0].expires_ms is not None
@@ -129,11 +132,15 @@ async def test_an_action_and_a_question_are_both_served(stage: Make):
     assert played.ending.finish_reason == "stop"
 
 
+def left_by(played: Played) -> Unsettled:
+    """Return the turn whose pause a new message drops."""
+    return Unsettled(turn_id=played.work.turn_id, messages=played.work.messages, content="")
+
+
 async def test_a_new_message_drops_the_question_and_nothing_is_done(stage: Make):
     host = stage()
     paused = await host.say(ASKS["en"])
-    left = Unsettled(turn_id=paused.work.turn_id, messages=paused.work.messages, content="")
-    played = await host.say("Which plan am I on?", unsettled=[left])
+    played = await host.say("Which plan am I on?", unsettled=[left_by(paused)])
     assert "confirm" not in played.started
     assert "You are on the Family plan." in played.text
     assert host.acted == []
@@ -145,3 +152,53 @@ async def test_a_private_detail_is_hidden_in_the_question_and_whole_in_the_call(
     assert "900999" not in str(paused.pauses[0].payload)
     await host.decide(paused, "approve")
     assert "900999" in str(host.acted[0]["body"])
+
+
+@pytest.mark.parametrize(
+    ("locale", "wish", "reason"),
+    [
+        ("en", "Please call me back, my claim is stuck", "my claim is stuck"),
+        ("es", "Llámame, por favor: mi reclamación no avanza", "mi reclamación no avanza"),
+        ("en", "My claim is stuck. Can someone ring me?", "My claim is stuck"),
+    ],
+)
+async def test_the_words_beside_a_request_are_its_reason(
+    stage: Make, locale: str, wish: str, reason: str
+):
+    paused = await stage().say(wish, locale=locale)
+    asked = paused.pauses[0].payload
+    assert isinstance(asked, dict)
+    assert asked["arguments_preview"] == {"reason": reason}
+
+
+async def test_a_bare_request_for_a_call_is_asked_what_it_is_about(stage: Make):
+    played = await stage().say("call me back pls")
+    assert played.text == "What should the call be about?"
+
+
+@pytest.mark.parametrize(("locale", "word"), [("en", "yes"), ("es", "sí")])
+async def test_a_yes_in_words_is_no_approval_and_shows_the_question_again(
+    stage: Make, locale: str, word: str
+):
+    host = stage()
+    first = await host.say("Call me back about my bill", locale=locale)
+    again = await host.say(word, locale=locale, unsettled=[left_by(first)])
+    assert host.acted == []
+    (old,), (new,) = first.pauses, again.pauses
+    assert isinstance(old.payload, dict)
+    assert isinstance(new.payload, dict)
+    assert old.pause_id != new.pause_id
+    assert old.payload["arguments_preview"] == new.payload["arguments_preview"]
+    await host.decide(again, "approve")
+    assert len(host.acted) == 1
+
+
+@pytest.mark.parametrize("word", ["no", "No, forget it", "no, déjelo"])
+async def test_a_no_in_words_does_nothing_and_says_so(stage: Make, word: str):
+    host = stage()
+    paused = await host.say("Call me back about my bill")
+    played = await host.say(word, unsettled=[left_by(paused)])
+    assert played.text == "All right. I have done nothing."
+    after = await host.say("yes")
+    assert after.ending.finish_reason == "stop"
+    assert host.acted == []

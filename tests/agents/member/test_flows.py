@@ -7,8 +7,11 @@ import pytest
 from pydantic import JsonValue
 
 from tests.agents.member.stage import Stage, cited, decided, kinds_of, searches_of, tools_of
+from turnwire.agents.member.choosing import the_one
+from turnwire.agents.member.outcomes import reading_of
 from turnwire.nodes.tools.executor import Executor
 from turnwire.nodes.tools.registry import Registry
+from turnwire.nodes.tools.tool import Call, Outcome
 
 Make = Callable[..., Stage]
 pytestmark = pytest.mark.anyio
@@ -61,7 +64,7 @@ async def test_a_question_about_the_members_file_is_read_there(
 
 async def test_of_many_benefits_those_are_told_that_were_asked_for(stage: Make):
     played = await stage().say("Is physiotherapy covered by my plan?")
-    assert played.text.startswith("Physiotherapy is covered")
+    assert played.text.startswith("Your plan covers physiotherapy")
     assert "Dental" not in played.text
 
 
@@ -125,17 +128,128 @@ async def test_a_complaint_is_handed_over_to_people(stage: Make):
 async def test_a_decision_on_a_claim_is_refused_with_what_can_be_done_instead(stage: Make):
     played = await stage().say("Will you approve my claim?")
     assert played.ending.finish_reason == "refused"
-    assert "ask me for the status of a claim" in played.text
+    assert "ask me for the status of your claim" in played.text
 
 
-async def test_a_missing_detail_is_asked_for_and_the_next_message_fills_it_in(stage: Make):
+async def test_a_claim_that_is_the_only_open_one_needs_no_reference(stage: Make):
+    played = await stage().say("How is my claim going?")
+    assert tools_of(played) == [("get_claims", "ok", None)]
+    assert played.text.startswith("Claim CLM-2026-1203 (Crown, 12 November 2026): waiting for")
+    assert "itemised invoice" in played.text
+    assert "CLM-2026-1090" not in played.text
+    assert played.ending.finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("question", "reference"),
+    [
+        ("Is my tooth claim paid?", "CLM-2026-1203"),
+        ("Why was my claim not paid in full?", "CLM-2026-1090"),
+        ("claim status", "CLM-2026-1203"),
+    ],
+)
+async def test_a_claim_may_be_named_by_its_treatment_or_by_how_it_ended(
+    stage: Make, question: str, reference: str
+):
+    played = await stage().say(question)
+    assert played.text.startswith(f"Claim {reference}")
+    assert played.text.count("CLM-") == 1
+
+
+def test_of_several_open_claims_none_is_taken_for_the_one():
+    claims: list[JsonValue] = [
+        {"reference": "CLM-1", "treatment": "Scan", "status": "in_review"},
+        {"reference": "CLM-2", "treatment": "Filling", "status": "submitted"},
+    ]
+    assert the_one("get_claims", claims, "how is my claim going?", "en") is None
+    assert the_one("get_claims", claims, "how is my dentist claim going?", "en") is None
+    assert the_one("get_claims", claims, "any news on the claim for my filling?", "en") == claims[1]
+
+
+async def test_of_several_open_claims_the_member_is_asked_which(stage: Make):
     host = stage()
-    asked = await host.say("What is the status of my claim?")
-    assert asked.text.startswith("Which claim do you mean?")
-    assert asked.ending.finish_reason == "stop"
-    assert tools_of(asked) == []
-    played = await host.say("CLM-2026-1090")
-    assert tools_of(played) == [("get_claim_status", "ok", None)]
+    claims: JsonValue = [
+        {"reference": f"CLM-{n}", "treatment": "Scan", "status": "in_review", "claimed": 5,
+         "treated_on": "2026-10-06"}
+        for n in (1, 2)
+    ]  # fmt: skip
+    call = Call(tool_call_id="call_1", name="get_claims", arguments={})
+    outcome = Outcome(call=call, status="ok", result=claims)
+    told = reading_of(host.parts, outcome, "How is my claim going?", "en", is_one=True)
+    assert "CLM-1" in told
+    assert "CLM-2" in told
+    assert told.endswith("Which of these do you mean? Please give me its reference.")
+
+
+@pytest.mark.parametrize(
+    ("locale", "first", "then", "benefit"),
+    [
+        ("en", "how much dental do i have left", "and for physio?", "physiotherapy"),
+        ("es", "¿cuánto me queda de dentista?", "¿y de fisio?", "Fisioterapia"),
+    ],
+)
+async def test_a_question_that_leans_on_one_about_the_file_is_read_there_too(
+    stage: Make, locale: str, first: str, then: str, benefit: str
+):
+    host = stage()
+    await host.say(first, locale=locale)
+    played = await host.say(then, locale=locale)
+    assert tools_of(played) == [("get_covered_benefits", "ok", None)]
+    assert benefit in played.text
+    assert "600" not in played.text
+
+
+async def test_two_reads_bear_out_one_answer(stage: Make):
+    played = await stage().say("do i have cover for physio and when does my plan renew?")
+    assert [each for each, _, _ in tools_of(played)] == ["get_covered_benefits", "get_plan_details"]
+    assert played.ending.finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("locale", "question", "told"),
+    [
+        ("en", "does my plan cover wisdom teeth removal", "Your plan covers dental treatment"),
+        ("en", "am i covered on holiday in spain", "Your plan covers emergency treatment abroad"),
+        ("es", "¿mi plan cubre las muelas del juicio?", "Tratamiento dental: lo cubre su plan"),
+        ("es", "¿Cuántas sesiones de fisioterapia me quedan?", "Fisioterapia: lo cubre su plan"),
+    ],
+)
+async def test_a_benefit_is_known_by_what_members_call_it(
+    stage: Make, locale: str, question: str, told: str
+):
+    played = await stage().say(question, locale=locale)
+    assert played.text.startswith(told)
+    assert "\n" not in played.text
+
+
+async def test_a_document_that_is_named_is_told_alone(stage: Make):
+    played = await stage().say("i need my membership card")
+    assert played.text == "Membership cards (4 May 2026)."
+
+
+@pytest.mark.parametrize(("locale", "text"), [("en", "thank you!"), ("es", "muchas gracias")])
+async def test_thanks_are_answered_as_thanks(stage: Make, locale: str, text: str):
+    host = stage()
+    played = await host.say(text, locale=locale)
+    assert played.text == host.parts.texts.say("thanks", locale)
+
+
+async def test_a_courtesy_beside_a_question_is_not_searched_for(stage: Make):
+    played = await stage().say("How much is my excess? Many thanks")
+    assert [each for each in played.events if each.type == "retrieval.completed"] == []
+    assert played.text == "Your excess is £150 a year."
+
+
+async def test_an_address_in_pieces_is_put_together(stage: Make):
+    host = stage()
+    first = await host.say("I've moved to 14 Mill Road, Leeds")
+    assert first.text == "What is the postcode of the new address?"
+    second = await host.say("LS1 4AP")
+    asked = second.pauses[0].payload
+    assert isinstance(asked, dict)
+    assert asked["summary"] == (
+        "Change your address to: 14 Mill Road, Leeds LS1 4AP, United Kingdom"
+    )
 
 
 async def test_details_are_asked_for_until_they_are_complete(stage: Make):

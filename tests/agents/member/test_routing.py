@@ -87,6 +87,64 @@ def test_mine_means_what_the_part_before_speaks_of():
     assert wish.tools == (("get_plan_details", "what is mine?"),)
 
 
+@pytest.mark.parametrize(
+    ("message", "query"),
+    [
+        (
+            "Is maternity covered on the Plus plan and on mine?",
+            "Is maternity covered on the Plus plan?",
+        ),
+        (
+            "¿La maternidad está cubierta en el plan Plus y en el mío?",
+            "¿La maternidad está cubierta en el plan Plus?",
+        ),
+        ("Is dental better on Senior than on my plan?", "Is dental better on Senior?"),
+    ],
+)
+def test_a_plan_by_its_name_is_for_documents_and_mine_for_the_file(message: str, query: str):
+    wish = ROUTER.wish(message)
+    assert [name for name, _ in wish.tools] == ["get_covered_benefits"]
+    assert wish.knowledge == (query,)
+
+
+def test_my_own_plan_by_its_name_is_for_the_file_alone():
+    wish = ROUTER.wish("What is the excess of my Family plan?")
+    assert [name for name, _ in wish.tools] == ["get_plan_details"]
+    assert wish.knowledge == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "tools"),
+    [
+        ("List all my claims and my documents", ["get_claims", "list_documents"]),
+        ("Enséñame mis reclamaciones y mis documentos", ["get_claims", "list_documents"]),
+        ("which plan am I on and how much do I pay a month?", ["get_plan_details"]),
+        ("¿cuál es mi número de socia y cuándo se renueva?", ["get_plan_details"]),
+        ("is my son covered", ["get_plan_details"]),
+        ("¿está cubierto mi hijo?", ["get_plan_details"]),
+        ("How is my claim going?", ["get_claim_status"]),
+        ("estado de la reclamacion", ["get_claim_status"]),
+        ("where do i find my policy wording", ["list_documents"]),
+        ("My wife is pregnant - what do I get?", ["get_covered_benefits"]),
+        ("os mandé una factura, ¿la habéis recibido?", ["get_claims"]),
+        ("could someone explain my letter on the phone?", ["request_callback"]),
+        ("can i cancel my plan", []),
+        ("¿puedo cancelar mi plan?", []),
+        ("¿cuánto tiempo tengo para enviar una factura?", []),
+        ("Can my dentist bill you directly?", []),
+    ],
+)
+def test_messages_as_members_write_them_are_for_these_tools(message: str, tools: list[str]):
+    assert [name for name, _ in ROUTER.wish(message).tools] == tools
+
+
+def test_what_stands_beside_an_action_goes_with_it():
+    wish = ROUTER.wish("My claim is stuck. Call me back. I am at home today.")
+    assert wish.tools == (
+        ("request_callback", "My claim is stuck. Call me back. I am at home today."),
+    )
+
+
 def test_without_an_encoder_rules_still_find_actions_and_references():
     router = Router(shipped_phrasings(), portal_tools(portal_client("http://p.invalid")), None)
     assert router.wish("Call me back").tools == (("request_callback", "Call me back"),)
@@ -99,6 +157,12 @@ def test_without_an_encoder_rules_still_find_actions_and_references():
 @pytest.mark.parametrize("text", ["Never mind", "Olvídelo", "no gracias"])
 def test_a_wish_can_be_taken_back(text: str):
     assert ROUTER.wish(text).takes_back
+
+
+@pytest.mark.parametrize("text", ["no forget it, hello", "never mind"])
+def test_only_a_short_message_takes_a_wish_back(text: str):
+    assert ROUTER.wish(text).takes_back
+    assert not ROUTER.wish(f"{text} and tell me all about the waiting periods").takes_back
 
 
 def test_a_tool_without_phrasings_is_found_by_its_description():

@@ -30,15 +30,72 @@ def test_money_and_dates_are_written_as_the_language_does():
 def test_what_is_empty_is_left_out_of_a_sentence():
     (told,) = sentences("get_covered_benefits", [DENTAL], locale="en")
     assert told == (
-        "Dental treatment is covered by your plan, up to £1,600 a year; £180.50 used, £1,419.50 "
-        "left; your share of each bill is 20%."
+        "Your plan covers dental treatment, up to £1,600 a year; £180.50 used, £1,419.50 left; "
+        "your share of each bill is 20%."
     )
 
 
-@pytest.mark.parametrize(("locale", "word"), [("en", "is not covered"), ("es", "no lo cubre")])
+@pytest.mark.parametrize(("locale", "word"), [("en", "does not cover"), ("es", "no lo cubre")])
 def test_a_benefit_that_is_not_covered_is_told_so(locale: str, word: str):
     (told,) = sentences("get_covered_benefits", [{**DENTAL, "covered": False}], locale=locale)
     assert word in told
+
+
+@pytest.mark.parametrize(
+    ("locale", "count", "months", "sessions"),
+    [
+        ("en", 1, "1 month from", "1 session a year"),
+        ("en", 6, "6 months from", "6 sessions a year"),
+        ("es", 1, "1 mes desde", "1 sesión por año"),
+        ("es", 6, "6 meses desde", "6 sesiones por año"),
+    ],
+)
+def test_what_is_counted_is_in_its_singular_or_plural(
+    locale: str, count: int, months: str, sessions: str
+):
+    physio: Any = {**DENTAL, "limit": count, "unit": "sessions", "waiting_months": count, "used": 0}
+    (told,) = sentences("get_covered_benefits", [physio], locale=locale)
+    assert months in told
+    assert sessions in told
+
+
+def test_money_has_its_sign_in_every_language():
+    (told,) = sentences("get_covered_benefits", [DENTAL], locale="es")
+    assert "1.600\xa0£" in told
+    assert "GBP" not in told
+
+
+PLAN: Any = {
+    "name": "Family", "started_on": "2025-05-01", "renews_on": "2027-05-01", "excess": 150,
+    "monthly_premium": 96, "annual_limit": 150000, "people_covered": ["Ana", "Leo"],
+    "member_number": "M-1", "currency": "GBP",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("locale", "question", "answer"),
+    [
+        ("en", "whats my excess", "Your excess is £150 a year."),
+        ("en", "Which plan am I on and what is my premium?",
+         "You are on the Family plan. Your premium is £96 a month."),
+        ("en", "is my son covered", "Your plan covers Ana and Leo."),
+        ("es", "¿Cuál es mi número de socia?", "Su número de asegurado es M-1."),
+    ],
+)  # fmt: skip
+def test_of_a_plan_what_was_asked_for_is_told_and_no_more(locale: str, question: str, answer: str):
+    assert sentences("get_plan_details", PLAN, locale=locale, question=question) == [answer]
+
+
+def test_a_question_about_the_whole_plan_is_told_all_of_it():
+    (told,) = sentences("get_plan_details", PLAN, locale="en", question="Show me my plan")
+    assert all(each in told for each in ("Family", "£96", "£150", "£150,000", "M-1", "Leo"))
+
+
+def test_no_excess_is_told_once():
+    (told,) = sentences(
+        "get_plan_details", {**PLAN, "excess": 0}, locale="en", question="my excess?"
+    )
+    assert told == "There is no excess."
 
 
 def test_nothing_is_told_of_nothing():

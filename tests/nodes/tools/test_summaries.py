@@ -25,3 +25,17 @@ def test_a_summary_has_the_arguments_in_it(locale: str, arguments: dict[str, Jso
 
 def test_a_long_argument_is_cut():
     assert len(summary(ASKED, "en", {"reason": "x" * 5000})) < 250
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"reason": "a bill"}, "Call you about: a bill"),
+        ({"reason": "a bill", "when": "now"}, "Call you about: a bill (now)"),
+        ({"reason": "[a {when}]"}, "Call you about: [a {when}]"),
+    ],
+)
+def test_what_stands_in_brackets_is_left_out_without_its_argument(
+    arguments: dict[str, JsonValue], told: str
+):
+    assert summary({"en": "Call you about: {reason}[ ({when})]"}, "en", arguments) == told

@@ -17,7 +17,9 @@ _MARK: Final = re.compile(
 )
 _BRITISH: Final = r"[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2}"
 _POSTCODE: Final = re.compile(rf"\b(?:{_BRITISH}|\d{{4,5}}(?:-\d{{3,4}})?)\b", re.IGNORECASE)
-_IS_BRITISH: Final = re.compile(_BRITISH, re.IGNORECASE)
+_IS_BRITISH: Final = re.compile(rf"\b{_BRITISH}\b", re.IGNORECASE)
+_BEGINS: Final = re.compile(rf"\s*(?:{_POSTCODE.pattern})(?=\s*(?:[,\n]|$))", re.IGNORECASE)
+"""A postcode in front of all else; what follows is no street's name."""
 _WITHIN: Final = re.compile(
     r"(?:flat|apartment|apt|unit|suite|floor|room|piso|puerta|planta|esc|escalera|bajo|ático|atico"
     r"|portal)\b|\d{1,2}\s?[ºª]",
@@ -61,7 +63,7 @@ def pieces(text: str, *, known: Mapping[str, str] | None = None) -> Mapping[str,
     behind = text[postcode.end() :] if postcode else ""
     first, last = _parts(before), _parts(behind)
     named = next((name for each in (*last, *first) if (name := country(each))), None)
-    if named is None and postcode is not None and _IS_BRITISH.fullmatch(postcode[0]):
+    if named is None and postcode is not None and _IS_BRITISH.fullmatch(postcode[0].strip()):
         named = country("GB")
     lines = [each for each in first if not country(each)]
     towns = [each for each in last if not country(each)]
@@ -75,7 +77,7 @@ def pieces(text: str, *, known: Mapping[str, str] | None = None) -> Mapping[str,
     told = {
         **_lines(lines),
         "city": city,
-        "postcode": postcode[0].upper() if postcode else "",
+        "postcode": postcode[0].strip().upper() if postcode else "",
         "country": named or "",
     }
     return {name: each for name, each in told.items() if each}
@@ -90,8 +92,7 @@ def _postcode(text: str) -> re.Match[str] | None:
     """Return the postcode, which is no number of the street before the first comma."""
     after_street = re.search(r"[,\n]", text)
     found = _POSTCODE.search(text, after_street.end() if after_street else 0)
-    british = re.search(rf"\b{_BRITISH}\b", text, re.IGNORECASE)
-    return found or british
+    return found or _BEGINS.match(text) or _IS_BRITISH.search(text)
 
 
 def _in_town(lines: list[str]) -> tuple[str, list[str]]:

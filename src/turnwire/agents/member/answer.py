@@ -148,9 +148,7 @@ class _Telling:
     def _told(self, reads: Sequence[Outcome]) -> list[str]:
         question, one_of = self._state.get("question", ""), self._state.get("one_of", "")
         return [
-            reading_of(
-                self._parts, each, question, self._locale, is_one=each.call.name == one_of
-            )
+            reading_of(self._parts, each, question, self._locale, is_one=each.call.name == one_of)
             for each in reads
         ]
 
@@ -272,7 +270,7 @@ class _Telling:
     def changed(self) -> MemberState:
         """Return what the answer changes in the state; its new citations are said."""
         evidence = self._state.get("evidence")
-        check = citations_of(self._draft, self._state, locale=self._locale)
+        check = citations_of(self._draft, self._state, self._parts.phrasings, locale=self._locale)
         known = {each["id"] for each in self._state.get("citations", [])}
         for each in check.citations:
             if each.id not in known:

@@ -71,7 +71,7 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _LEADS: Final = re.compile(
-    r"^(?:and|but|so|then|also|cause|as|since|y|e|pero|así\ que|asi\ que|es\ que|que|pues|ya\ que)\s+",
+    r"^(?:and|but|so|then|also|cause|as|since|y|e|pero|as[ií] que|es que|que|pues|ya que)\s+",
     re.IGNORECASE,
 )
 _INTRODUCES: Final = re.compile(
@@ -79,12 +79,18 @@ _INTRODUCES: Final = re.compile(
     r"|mi\ (?:número|numero|teléfono|telefono|móvil|movil)\b.*)\s",
     re.IGNORECASE,
 )
-_EMPTY: Final = frozenset(
-    """i id we me us you it is would like to want need a an the could can some quiero quisiera
-    necesito me le gustaria puede puedes pueden un una yo ok yes no si and y do so urgent urgently
-    again back soon ahora now""".split()
-)
+_EMPTY_LISTED: Final = """
+    i id we me us you it is would like to want need a an the could can some quiero quisiera necesito
+    me le gustaria puede puedes pueden un una yo ok yes no si and y do so urgent urgently again back
+    soon ahora now
+"""
+_EMPTY: Final = frozenset(_EMPTY_LISTED.split())
 _EDGES: Final = " \t\n.,;:!¡¿?-\u2013\u2014"
+
+
+def is_courtesy(text: str) -> bool:
+    """Whether a text is nothing but a greeting or thanks."""
+    return not re.search(r"\w", _COURTESY.sub(" ", text))
 
 
 def preferred_time(text: str) -> str | None:
@@ -106,7 +112,9 @@ def reason(text: str, asks: Asks) -> str | None:
     asked = [asks(each) for each in clauses]
     if not any(asked):
         return None
-    beside = (_said(each) for each, is_request in zip(clauses, asked, strict=True) if not is_request)
+    beside = (
+        _said(each) for each, is_request in zip(clauses, asked, strict=True) if not is_request
+    )
     return ", ".join(each for each in beside if each and _says_something(each)) or None
 
 

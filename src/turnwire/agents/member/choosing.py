@@ -1,15 +1,13 @@
 """Which items of a list that was read a question is about: pure."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Sequence
+from typing import Final
 
 from pydantic import JsonValue
 
 from turnwire.agents.member.sentences import named
 from turnwire.language import folded
 from turnwire.nodes.guardrails.examples import Encoder
-
-Item = Mapping[str, JsonValue]
 
 _BEGINNING: Final = 5
 _SHORTEST: Final = 4
@@ -25,8 +23,8 @@ def chosen(
     tool: str, items: Sequence[JsonValue], question: str, encoder: Encoder | None, locale: str
 ) -> list[JsonValue]:
     """Return the items that a question speaks of, or all of them."""
-    known = [cast("Item", each) if isinstance(each, dict) else {} for each in items]
-    names = [str(each.get(_TELLING.get(tool, "name")) or "") for each in known]
+    field = _TELLING.get(tool, "name")
+    names = [str(each.get(field) or "") if isinstance(each, dict) else "" for each in items]
     if not any(names):
         return list(items)
     words = _beginnings(question) - _COMMON
@@ -57,7 +55,7 @@ def the_one(tool: str, items: Sequence[JsonValue], question: str, locale: str) -
 
 def _beginnings(text: str) -> set[str]:
     words = folded(text).replace("-", " ").replace("'", " ").split()
-    bare = (each.strip(".,;:!?¡¿()\"«»") for each in words)
+    bare = (each.strip('.,;:!?¡¿()"«»') for each in words)
     return {each[:_BEGINNING] for each in bare if len(each) >= _SHORTEST}
 
 

@@ -10,6 +10,7 @@ from turnwire.agents.guarded.guards import ANSWERED
 from turnwire.agents.guarded.screening import noted
 from turnwire.agents.member.before import Node, locale_of
 from turnwire.agents.member.parts import MemberParts
+from turnwire.agents.member.phrasings import Phrasings
 from turnwire.agents.member.results import written
 from turnwire.agents.member.sentences import sentences
 from turnwire.agents.member.state import MemberState, outcomes_of
@@ -18,15 +19,18 @@ from turnwire.graph.context import TurnContext
 from turnwire.nodes.evidence.citations import CitationCheck, find_citations
 from turnwire.nodes.evidence.source import Source, from_state
 from turnwire.nodes.guardrails.post import check_answer
+from turnwire.nodes.tools.tool import Outcome
 
 _UNCITED: Final = 100_000
-"""More than any marker has digits for: a result bears words out, and is cited by none."""
+"""From here on, more than any marker has digits for: results bear words out, and are not cited."""
 
 
-def citations_of(draft: str, state: MemberState, *, locale: str) -> CitationCheck:
+def citations_of(
+    draft: str, state: MemberState, phrasings: Phrasings, *, locale: str
+) -> CitationCheck:
     """Return what an answer's markers are worth; what tools returned bears out its words too."""
     evidence = from_state(state.get("evidence", []))
-    return find_citations(draft, [*evidence, *_results(state, locale)])
+    return find_citations(draft, [*evidence, *_results(state, phrasings, locale)])
 
 
 def guardrail_post(parts: MemberParts) -> Node:
@@ -44,7 +48,7 @@ def guardrail_post(parts: MemberParts) -> Node:
 
 def _checked(parts: MemberParts, state: MemberState) -> Sequence[GuardrailDecision]:
     draft, locale = state.get("draft", ""), locale_of(parts, state)
-    check = citations_of(draft, state, locale=locale)
+    check = citations_of(draft, state, parts.phrasings, locale=locale)
     return check_answer(
         draft,
         cited=len(state.get("citations", [])),
@@ -56,19 +60,20 @@ def _checked(parts: MemberParts, state: MemberState) -> Sequence[GuardrailDecisi
     )
 
 
-def _results(state: MemberState, locale: str) -> list[Source]:
+def _results(state: MemberState, phrasings: Phrasings, locale: str) -> list[Source]:
+    read = [each for each in outcomes_of(state) if each.status == "ok"]
     return [
-        _source(
-            _UNCITED + at,
-            each.call.name,
-            [written(each.result), *sentences(each.call.name, each.result, locale=locale)],
-        )
-        for at, each in enumerate(outcomes_of(state))
-        if each.status == "ok"
+        _source(_UNCITED + at, each, phrasings.listed_by(each.call.name), locale)
+        for at, each in enumerate(read)
     ]
 
 
-def _source(index: int, tool: str, texts: Sequence[str]) -> Source:
+def _source(index: int, outcome: Outcome, of_one: str, locale: str) -> Source:
+    """Return a result with all that may be said of it; ``of_one`` tells of one of its items."""
+    tool, result = outcome.call.name, outcome.result
+    texts = [written(result)]
+    for name in dict.fromkeys((tool, of_one)):
+        texts += sentences(name, result, locale=locale)
     passage = Passage(
         index=index,
         id=f"result:{index}",

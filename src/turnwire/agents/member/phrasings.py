@@ -92,8 +92,7 @@ class Phrasings(Strict):
             CLAIMS_DONE: self.claims_done,
         }
         rules = [
-            Rule(id=name, phrases=each.phrases, unless=each.unless)
-            for name, each in judged.items()
+            Rule(id=name, phrases=each.phrases, unless=each.unless) for name, each in judged.items()
         ]
         for name, tool in self.tools.items():
             if tool.phrases:

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from turnwire.agents.member.calling import is_courtesy
 from turnwire.agents.member.phrasings import (
     AGREES,
     DECLINES,
@@ -43,7 +44,7 @@ _BREAK: Final = re.compile(
 )
 _MINE: Final = re.compile(r"\b(?:mine|ours|mía|mia|mío|mio|nuestra|nuestro)\b", re.IGNORECASE)
 _AND_MINE: Final = re.compile(
-    r",?\s+(?:and|or|y|o|vs)\s+(?:(?:on|in|under|for|with|en|por|con|a)\s+)?"
+    r",?\s+(?:and|or|than|vs|y|o|que)\s+(?:(?:on|in|under|for|with|en|por|con|a)\s+)?"
     r"(?:my(?:\s+own)?(?:\s+(?:plan|policy))?|mine|ours|mi\s+(?:plan|póliza|poliza)"
     r"|(?:(?:el|la)\s+)?m[ií][oa]|(?:(?:el|la)\s+)?nuestr[oa])\b",
     re.IGNORECASE,
@@ -111,9 +112,11 @@ class Router:
         """Return what the message asks for."""
         rules = self._phrasings.rules_for(message)
         words = len(message.split())
-        tools, knowledge = self._sorted(parts(message)[:MOST])
+        pieces = parts(message)
+        said = [each for each in pieces if not is_courtesy(each)] or pieces
+        tools, knowledge = self._sorted(said[:MOST])
         return Wish(
-            tools=tuple((name, " ".join(said)) for name, said in tools.items()),
+            tools=tuple((name, " ".join(each)) for name, each in tools.items()),
             knowledge=tuple(knowledge),
             is_general=bool(rules & {GENERAL, NAMED_PLAN}),
             takes_back=NEVER_MIND in rules and words <= _CURT,
@@ -146,6 +149,10 @@ class Router:
                 knowledge.append(part.query)
         return tools, knowledge
 
+    def _reads_file(self, name: str) -> bool:
+        tool = self._tools[name]
+        return tool.risk == "read" and (tool.needs_sign_in or bool(tool.scopes))
+
     def _is_action(self, name: str) -> bool:
         return bool(name) and self._tools[name].risk != "read"
 
@@ -163,7 +170,7 @@ class Router:
             more = before is not None and any(each in rules for each in before.names)
             if more and before is not None and NAMED_PLAN not in rules:
                 return _Part(text, tuple(each for each in before.names if each in rules))
-            likely = self._likely_action(text)
+            likely = self._likely(text)
             return _Part(text, (likely,)) if likely else _Part(text, query=text)
         names = self._reads(text, rules, before)
         if NAMED_PLAN in rules and names:  # "Is it covered on the Plus plan and on mine?"
@@ -189,9 +196,10 @@ class Router:
         each = [[name for name in among if name in half] for half in halves]
         return tuple(dict.fromkeys(name for names in each for name in names[:1]))
 
-    def _likely_action(self, part: str) -> str:
+    def _likely(self, part: str) -> str:
+        """Return the action, or the read of nobody's file, whose examples are very near."""
         for name, near in self._nearest(part)[:1]:
-            if near >= VERY_LIKE and self._is_action(name):
+            if near >= VERY_LIKE and name and not self._reads_file(name):
                 return name
         return ""
 

@@ -94,6 +94,8 @@ def _filled(template: str, item: Mapping[str, JsonValue], locale: str) -> str:
 
 def _shown(item: Mapping[str, JsonValue], name: str, form: str | None, locale: str) -> str:
     value, region = item[name], _REGIONS.get(locale, locale)
+    if isinstance(value, str):
+        return _text(value, form, locale, region)
     match form, value:
         case "money", int() | float():
             return _money(value, str(item.get("currency") or "GBP"), region)
@@ -101,17 +103,23 @@ def _shown(item: Mapping[str, JsonValue], name: str, form: str | None, locale: s
             return _amount(value, str(item.get("unit") or ""), locale, region)
         case "months", int() | float():
             return format_unit(value, "duration-month", locale=region)
-        case "date", str():
-            return _date(value, region)
         case "list", list():
             return format_list([_short(each) for each in value], locale=region)
-        case "word", str():
-            return _word(value, locale)
-        case "within", str():
-            word = _word(value, locale)
-            return word[:1].lower() + word[1:] if word[1:2].islower() else word
         case _, int() | float() if not isinstance(value, bool):
             return format_decimal(value, locale=region)
+        case _:
+            return _short(value)
+
+
+def _text(value: str, form: str | None, locale: str, region: str) -> str:
+    match form:
+        case "date":
+            return _date(value, region)
+        case "word":
+            return _word(value, locale)
+        case "within":
+            word = _word(value, locale)
+            return word[:1].lower() + word[1:] if word[1:2].islower() else word
         case _:
             return _short(value)
 

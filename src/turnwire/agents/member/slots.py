@@ -52,8 +52,9 @@ def told(tool: str, asked: str, text: str, *, before: Given, asks: Asks) -> dict
         found = dict(address(text) or pieces(text, known=before))
     else:
         found = details(tool, text, asks=asks)
-    if asked in _ALONE and asked not in found and found.keys() <= _ANY_WORDS:
-        found = _known({asked: _ALONE[asked](text)})
+    read = _ALONE.get(asked) if tool in _OURS else _whole
+    if read is not None and asked not in found and found.keys() <= _ANY_WORDS:
+        found = _known({asked: read(text)})
     return {**before, **found}
 
 
@@ -61,6 +62,8 @@ def _whole(text: str) -> str | None:
     return " ".join(text.split()).strip(_EDGES) or None
 
 
+_OURS: Final = frozenset(["get_claim_status", "request_callback", "change_address"])
+"""Tools whose details are read as what they are; of others, an answer is the detail."""
 _ANY_WORDS: Final = frozenset(["line1", "line2", "city", "preferred_time"])
 """Details that may be any words, so that the same words may be the detail that was asked for."""
 _ALONE: Final[Mapping[str, Callable[[str], str | None]]] = {

@@ -165,8 +165,8 @@ def _reads(portal: _Portal) -> Sequence[Tool]:
     return (
         read(
             "get_plan_details",
-            "Read the member's own plan: its name, premium, excess and yearly limit, whom it "
-            "covers, when it began and when it renews.",
+            "Read the member's own plan: its name, premium, excess and yearly limit, the member "
+            "number, whom it covers, when it began and when it renews.",
             "/me/plan",
         ),
         read(
@@ -213,8 +213,9 @@ def _actions(portal: _Portal) -> Sequence[Tool]:
         idempotent=True,
         receipt="callback_id",
         summary={
-            "en": "Ask an adviser to call you back about: {reason} {preferred_time}",
-            "es": "Pedir que un asesor le llame por: {reason} {preferred_time}",
+            "en": "Ask an adviser to call you back about: {reason}"
+            "[ (preferred time: {preferred_time})]",
+            "es": "Pedir que un asesor le llame por: {reason}[ (hora preferida: {preferred_time})]",
         },
     )
     address = Tool(
@@ -238,8 +239,8 @@ def _actions(portal: _Portal) -> Sequence[Tool]:
         idempotent=True,
         receipt="change_id",
         summary={
-            "en": "Change your address to: {line2} {line1}, {city} {postcode}, {country}",
-            "es": "Cambiar su dirección a: {line1} {line2}, {city} {postcode}, {country}",
+            "en": "Change your address to: [{line2}, ]{line1}, {city} {postcode}, {country}",
+            "es": "Cambiar su dirección a: {line1}[, {line2}], {city} {postcode}, {country}",
         },
     )
     return callback, address

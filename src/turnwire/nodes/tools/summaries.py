@@ -1,11 +1,14 @@
 """What a member is asked about an action, in one sentence."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 _LONGEST = 200
+_OPTIONAL = re.compile(r"\[([^\[\]]*\{\w+\}[^\[\]]*)\]")
+_NAME = re.compile(r"\{(\w+)\}")
 
 
 class _Values(dict[str, str]):
@@ -19,7 +22,8 @@ def summary(templates: Mapping[str, str], locale: str, arguments: Mapping[str, J
     """Return the sentence in the member's language, or the first there is.
 
     Args:
-        templates: by locale; a name in braces stands for the argument of that name.
+        templates: by locale; a name in braces stands for the argument of that name, and what
+            stands in square brackets is left out where one of its arguments is.
         locale: BCP 47; of ``es-MX`` also ``es`` will do.
         arguments: as they may be shown.
     """
@@ -29,7 +33,11 @@ def summary(templates: Mapping[str, str], locale: str, arguments: Mapping[str, J
         or next(iter(templates.values()))
     )
     shown = _Values({name: _written(each) for name, each in arguments.items()})
-    return " ".join(template.format_map(shown).split())
+
+    def optional(part: re.Match[str]) -> str:
+        return part[1] if all(shown[each] for each in _NAME.findall(part[1])) else ""
+
+    return " ".join(_OPTIONAL.sub(optional, template).format_map(shown).split())
 
 
 def _written(value: JsonValue) -> str:
