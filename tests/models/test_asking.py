@@ -12,7 +12,8 @@ from turnwire.models.asking import is_of, kind_of, strength, subject_of
         ("¿Cuántos días dura?", "duration"),
         ("What is the waiting period for maternity?", "duration"),
         ("¿Cuál es la carencia de maternidad?", "duration"),
-        ("What is a waiting period?", None),
+        ("What is a waiting period?", "definition"),
+        ("¿Qué es un periodo de carencia?", "definition"),
         ("What is a normal blood pressure?", "norm"),
         ("¿A partir de qué temperatura es fiebre?", "level"),
         ("How much salt may I eat?", "amount"),
@@ -51,3 +52,10 @@ def test_advice_is_looked_for_below_headings_that_promise_it():
     assert strength("advice", sentence, "Looking after yourself at home") > strength(
         "advice", sentence, "What counts as a fever"
     )
+
+
+def test_a_sentence_that_says_what_a_thing_is_defines_it_and_one_that_says_more_of_it_does_not():
+    assert is_of("definition", "A waiting period is the time during which nothing is paid.")
+    assert is_of("definition", "Un periodo de carencia es el tiempo sin prestaciones.")
+    assert not is_of("definition", "The waiting period is 3 months.")
+    assert not is_of("definition", "A newborn has no waiting periods.")

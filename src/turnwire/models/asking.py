@@ -7,7 +7,7 @@ The classes are those of answer-type detection (Li and Roth, "Learning Question 
 import re
 from typing import Final, Literal
 
-Kind = Literal["price", "duration", "norm", "level", "amount", "advice"]
+Kind = Literal["price", "duration", "norm", "level", "amount", "advice", "definition"]
 
 _ASKED: Final[dict[Kind, re.Pattern[str]]] = {
     "price": re.compile(
@@ -37,6 +37,11 @@ _ASKED: Final[dict[Kind, re.Pattern[str]]] = {
         r"|\bc[oó]mo\s+(?:se\s+)?(?:trat|alivi|cur|baj|reduc|quit)\w*",
         re.IGNORECASE,
     ),
+    "definition": re.compile(
+        r"^\W*what(?:'s|\u2019s|s|\s+is)\s+an?\s|\bwhat\s+does\b.{1,40}\bmean\b"
+        r"|^\W*qu[eé]\s+(?:es|significa)\s+(?:una?\s|el\s|la\s)",
+        re.IGNORECASE,
+    ),
 }
 _TIME: Final = (
     r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?"
@@ -64,6 +69,10 @@ _SAID: Final[dict[Kind, re.Pattern[str]]] = {
         re.IGNORECASE,
     ),
 }
+_SAID["definition"] = re.compile(
+    r"^(?:an?|una?)\s[^,.;:]{2,40}?\s(?:is|means|es|significa)\s(?:an?|the|what|una?|el|la|lo)\b",
+    re.IGNORECASE,
+)
 _SAID["norm"] = _SAID["level"]
 _ADVISES: Final = re.compile(
     r"\b(?:looking\s+after|what\s+helps|treat\w*|eas(?:e|ing)|reliev\w+|at\s+home|medicines?|care|reducing"

@@ -28,6 +28,7 @@ _SECTION: Final = 0.3
 """What the nearness of the passage's own heading adds."""
 _OF_KIND: Final[dict[Kind, float]] = {
     "price": 0.22, "duration": 0.22, "norm": 0.3, "level": 0.3, "amount": 0.22, "advice": 0.3,
+    "definition": 0.3,
 }  # fmt: skip
 """What a sentence gains that has the kind of answer which is asked for."""
 _LEAD: Final = 0.15
