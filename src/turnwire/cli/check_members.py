@@ -29,25 +29,35 @@ def portal(settings: Settings) -> Check:
     if key is None:
         return Check(name, "missing", "no service key", "set portal_service_key")
     shown = public(url)
+    answer = _asked(url, key)
+    if answer is None:
+        return Check(name, "warning", f"{shown} can't be reached", "start it, or set portal_url")
+    if answer.status_code in (401, 403):
+        return Check(name, "broken", f"{shown} refuses the service key", "set portal_service_key")
+    if not _is_a_portals(answer):
+        found = f"{shown} does not answer as a portal does (status {answer.status_code})"
+        return Check(name, "broken", found, "set portal_url")
+    return Check(name, "ok", f"{shown} answers and takes the service key")
+
+
+def _asked(url: str, key: str) -> httpx.Response | None:
     try:
-        answer = httpx.post(
+        return httpx.post(
             f"{url.rstrip('/')}/service/members",
             json={"mobile": _NOBODY},
             headers={"authorization": f"Bearer {key}"},
             timeout=_REACH_SECONDS,
             trust_env=not is_loopback(httpx.URL(url).host),  # as the server calls it
         )
-        known = answer.json().get("known") if answer.status_code == 200 else None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError):
-        return Check(name, "warning", f"{shown} can't be reached", "start it, or set portal_url")
-    except (ValueError, AttributeError):
-        known = None
-    if answer.status_code in (401, 403):
-        return Check(name, "broken", f"{shown} refuses the service key", "set portal_service_key")
-    if not isinstance(known, bool):
-        found = f"{shown} does not answer as a portal does (status {answer.status_code})"
-        return Check(name, "broken", found, "set portal_url")
-    return Check(name, "ok", f"{shown} answers and takes the service key")
+        return None
+
+
+def _is_a_portals(answer: httpx.Response) -> bool:
+    try:
+        return answer.status_code == 200 and isinstance(answer.json()["known"], bool)
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def sign_in(settings: Settings) -> Check:
