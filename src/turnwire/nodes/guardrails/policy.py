@@ -5,7 +5,7 @@ policy.text("escalation", "es-MX")
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_args
@@ -235,8 +235,12 @@ def load_policy(path: Path) -> Policy:
     return parse_policy(text, name=str(path))
 
 
+@cache
 def shipped_policy(name: str) -> Policy:
-    """Return a policy that comes with turnwire: ``docs``, ``health`` or ``insurance``."""
+    """Return a policy that comes with turnwire: ``docs``, ``health`` or ``insurance``.
+
+    It is read once: reading takes a third of a second, and a start asks for each several times.
+    """
     names = shipped_policies()
     if name not in names:
         raise SetupError(f"No policy is called '{name}'; those that ship: {', '.join(names)}.")
