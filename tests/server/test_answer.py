@@ -563,8 +563,8 @@ def test_a_turn_whose_process_is_killed_is_told_as_interrupted(tmp_path: Path):
         api = server.api(key=key).be_member()
         with api.ask("slow") as reader:
             opened = reader.next()
-            reader.until("token.delta")
-            eventually(lambda: _stored(tmp_path / "data", opened.turn_id) > 2)
+            said = reader.until("token.delta")
+            eventually(lambda: _stored(tmp_path / "data", opened.turn_id) >= said.seq)
             server.kill()
             with pytest.raises(httpx.HTTPError):
                 reader.rest()
