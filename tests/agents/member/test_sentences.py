@@ -110,3 +110,14 @@ def test_a_tool_without_templates_is_told_as_it_is_and_bounded():
 
 def test_of_a_long_list_no_more_is_told_than_a_person_reads():
     assert len(sentences("get_covered_benefits", [DENTAL] * 30, locale="en")) == 8
+
+
+@pytest.mark.parametrize(
+    ("used", "remaining", "said"),
+    [(0, 8, "0 sessions used, 8 sessions left"), (8, 0, "8 sessions used, 0 sessions left"),
+     (7, 1, "7 sessions used, 1 session left")],
+)  # fmt: skip
+def test_an_allowance_that_is_untouched_or_used_up_is_told(used: int, remaining: int, said: str):
+    benefit = {**DENTAL, "unit": "sessions", "limit": 8, "used": used, "remaining": remaining}
+    (told,) = sentences("get_covered_benefits", [benefit], locale="en")
+    assert said in told

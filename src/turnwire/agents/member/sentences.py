@@ -83,8 +83,8 @@ def _holds(when: Mapping[str, JsonValue], item: Mapping[str, JsonValue]) -> bool
 
 def _filled(template: str, item: Mapping[str, JsonValue], locale: str) -> str:
     def optional(part: re.Match[str]) -> str:
-        named = [each[1] for each in _FIELD.finditer(part[1])]
-        return part[1] if all(item.get(each) for each in named) else ""
+        told = [item.get(each[1]) for each in _FIELD.finditer(part[1])]
+        return part[1] if any(told) and not any(each in (None, "") for each in told) else ""
 
     template = _OPTIONAL.sub(optional, template)
     if any(item.get(each[1]) is None for each in _FIELD.finditer(template)):
