@@ -33,6 +33,7 @@ TurnwireError
     SetupError                      the operator's mistake; the message names what to do
 """
 
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -289,3 +290,9 @@ TURN_FAILURES: Final[Mapping[str, type[TurnBroken]]] = {
     )
 }
 """Every code that ``turn.failed`` may carry."""
+
+
+def where(error: BaseException) -> list[str]:
+    """Return where the error was raised, the innermost frame last; no values, no messages."""
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+    return [f"{each.filename.rpartition('/')[2]}:{each.lineno} {each.name}" for each in frames[-8:]]

@@ -11,9 +11,8 @@ from fastapi import Request
 
 from turnwire.admission.api_keys import opens
 from turnwire.clock import Now
-from turnwire.errors import InvalidApiKey, StorageUnavailable
+from turnwire.errors import InvalidApiKey, StorageUnavailable, where
 from turnwire.storage.base import KeyStore
-from turnwire.telemetry.logs import where
 
 _LOG: Final = logging.getLogger("turnwire.server")
 _STATE: Final = "api_key"

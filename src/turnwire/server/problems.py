@@ -15,11 +15,11 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnwire.errors import AdmissionRefused, RequestInvalid, TurnBroken, TurnwireError
+from turnwire.errors import AdmissionRefused, RequestInvalid, TurnBroken, TurnwireError, where
 from turnwire.events import TurnFailed
 from turnwire.ids import new_id
 from turnwire.probe import CALLER, read_traceparent
-from turnwire.telemetry.logs import about, where
+from turnwire.telemetry.logs import about
 
 _LOG = logging.getLogger("turnwire.server")
 

@@ -8,10 +8,9 @@ from typing import Final
 
 from turnwire.admission.principal import EPHEMERAL
 from turnwire.clock import Now
-from turnwire.errors import StorageUnavailable
+from turnwire.errors import StorageUnavailable, where
 from turnwire.ids import ConversationId
 from turnwire.storage.base import TurnStore
-from turnwire.telemetry.logs import where
 
 _LOG: Final = logging.getLogger("turnwire.server")
 _LOOK_SECONDS: Final = 60.0

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from turnwire.engine.supervisor import Supervisor
-from turnwire.errors import TURN_FAILURES, InvalidApiKey, StreamInterrupted
+from turnwire.errors import TURN_FAILURES, InvalidApiKey, StreamInterrupted, where
 from turnwire.events import RUN_ENDINGS, Envelope, TurnFailed
 from turnwire.ids import new_id
 from turnwire.server.key_watch import KeyWatch
@@ -20,7 +20,6 @@ from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
 from turnwire.server.wires import answer, attached
 from turnwire.storage.base import EventLog, Patience
-from turnwire.telemetry.logs import where
 from turnwire.wires.answer import Answer
 from turnwire.wires.base import Wire
 from turnwire.wires.execution import Execution

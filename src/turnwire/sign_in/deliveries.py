@@ -5,8 +5,8 @@ import logging
 from collections.abc import Coroutine
 from typing import Final
 
+from turnwire.errors import where
 from turnwire.sign_in.http import Unreachable
-from turnwire.telemetry.logs import where
 
 _LOG: Final = logging.getLogger("turnwire.sign_in")
 _MOST: Final = 1000

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Final, Literal, cast
 
 from turnwire.engine.observer import Earlier
-from turnwire.errors import TurnwireError
+from turnwire.errors import TurnwireError, where
 from turnwire.events import Envelope, TurnCompleted, TurnFailed, TurnPaused
 from turnwire.telemetry.measures import outcome_of
 from turnwire.work import Work
@@ -143,9 +143,3 @@ def log_to_stderr(level: str, *, form: LogFormat = "json", messages: bool = Fals
         logger.handlers[:] = [out]
         logger.setLevel(level.upper() if name else logging.WARNING)
         logger.propagate = False
-
-
-def where(error: BaseException) -> list[str]:
-    """Return where the error was raised, the innermost frame last; no values, no messages."""
-    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
-    return [f"{each.filename.rpartition('/')[2]}:{each.lineno} {each.name}" for each in frames[-8:]]

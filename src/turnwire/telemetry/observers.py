@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from turnwire.engine.observer import Earlier, Observer
+from turnwire.errors import where
 from turnwire.events import Envelope
-from turnwire.telemetry.logs import where
 from turnwire.work import Work
 
 _LOG: Final = logging.getLogger("turnwire.telemetry")

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from turnwire.errors import where
 from turnwire.graph.plain import preview
 from turnwire.ids import is_identifier, new_id
 from turnwire.nodes.tools.results import NotPlain, plain
@@ -54,19 +55,9 @@ async def call_upstream(tool: Tool, call: Call, caller: Caller) -> Returned:
 
 def log_failure(tool: str, code: str, error: BaseException) -> None:
     """Tell the operators, without what the exception says: it may quote anybody."""
-    where = [str(error)] if isinstance(error, NotPlain) else _where(error)
-    extra = {"error_id": new_id("err"), "code": code, "where": where}
+    found = [str(error)] if isinstance(error, NotPlain) else where(error)
+    extra = {"error_id": new_id("err"), "code": code, "where": found}
     _LOG.warning("tool %s: %s", tool, type(error).__name__, extra=extra)
-
-
-def _where(error: BaseException) -> list[str]:
-    found: list[str] = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        found.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
-        trace = trace.tb_next
-    return found[-8:]
 
 
 def _receipt(tool: Tool, result: JsonValue) -> str | None:
