@@ -1,7 +1,7 @@
 """What the guarded agent keeps of a turn for the later ones, under the policy's sink ``memory``."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from langchain_core.messages import BaseMessage
@@ -20,18 +20,11 @@ def remembering(parts: GuardedParts) -> Remember | None:
 
     A mark such as ``[PHONE]`` stands for nothing that a later turn could put back.
     """
-    rules, policy = parts.policy.pii, parts.policy
-    masking = rules.masking("memory")
-    if not masking.kinds:
+    if not parts.policy.pii.masking("memory").kinds:
         return None
 
     def kept(state: Mapping[str, Any]) -> Mapping[str, Any]:
-        names = rules.names("memory", str(state.get("locale") or policy.default_locale))
-
-        def masked(text: str) -> str:
-            found = mask(text, masking, names=names)
-            return f"[{found.blocked}]" if found.blocked else found.text
-
+        masked = masked_for_memory(parts, state)
         messages = cast("Sequence[BaseMessage]", state.get("messages", ()))
         changed: dict[str, Any] = {each: masked(str(state.get(each, ""))) for each in _WORDS}
         changed["messages"] = [
@@ -45,3 +38,16 @@ def remembering(parts: GuardedParts) -> Remember | None:
         return await asyncio.to_thread(kept, state)
 
     return remember
+
+
+def masked_for_memory(parts: GuardedParts, state: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return what makes of a text what may be remembered of it, in the turn's language."""
+    rules, default = parts.policy.pii, parts.policy.default_locale
+    masking = rules.masking("memory")
+    names = rules.names("memory", str(state.get("locale") or default))
+
+    def masked(text: str) -> str:
+        found = mask(text, masking, names=names)
+        return f"[{found.blocked}]" if found.blocked else found.text
+
+    return masked

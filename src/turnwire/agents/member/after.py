@@ -6,13 +6,12 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded import guards, memory
-from turnwire.agents.member.before import Node, locale_of
+from turnwire.agents.member.before import Node
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.state import FORGOTTEN, MemberState
 from turnwire.graph.context import TurnContext
 from turnwire.graph.memory import Remember
 from turnwire.graph.plain import change
-from turnwire.nodes.guardrails.redactor import mask
 
 
 def closing(parts: MemberParts) -> Node:
@@ -30,15 +29,9 @@ def remembering(parts: MemberParts) -> Remember | None:
     remember = memory.remembering(parts)
     if remember is None:
         return None
-    rules = parts.policy.pii
 
     async def remembered(state: Mapping[str, Any]) -> Mapping[str, Any]:
-        names = rules.names("memory", locale_of(parts, cast("MemberState", state)))
-
-        def masked(text: str) -> str:
-            found = mask(text, rules.masking("memory"), names=names)
-            return f"[{found.blocked}]" if found.blocked else found.text
-
+        masked = memory.masked_for_memory(parts, state)
         opened: Mapping[str, Any] = state.get("open") or {}
         kept = {"arguments": change(opened["arguments"], masked)} if opened else {}
         return {**await remember(state), "open": {**opened, **kept}}
