@@ -66,28 +66,32 @@ class AuditQuery:
     since_ms: int = 0
 
 
-class ActionStore(Protocol):
-    """Grants, and the audit of actions."""
+Ended = Literal["ok", "tool_failed", "unknown"]
+"""What is known of an action that was begun."""
+
+
+class Grants(Protocol):
+    """Where confirmations are kept, and what became of what was approved."""
 
     async def take_grant(
         self, confirmation_id: str, *, principal: str, tool: str, arguments_hash: str
     ) -> bool:
-        """Whether the action was approved, in a turn that runs, and is begun by this call.
+        """Whether this member has approved this tool with these arguments, and nobody acted yet.
 
-        Of many calls one is told yes.
+        Of many who ask, one is told yes, once and for all. What belongs to a turn that does not
+        run, to somebody else or to another action is not granted.
         """
         ...
 
     async def note_outcome(
-        self,
-        confirmation_id: str,
-        ended: Literal["ok", "tool_failed", "unknown"],
-        *,
-        code: str | None,
-        receipt: str | None,
+        self, confirmation_id: str, ended: Ended, *, code: str | None, receipt: str | None
     ) -> None:
-        """Keep how a begun action ended; the first to say so is believed."""
+        """Keep how an action ended whose grant was taken; the first to say so is believed."""
         ...
+
+
+class ActionStore(Grants, Protocol):
+    """Grants, and the audit of actions."""
 
     async def close_actions(self) -> int:
         """Note what became of actions that no process carries out any more; return how many.

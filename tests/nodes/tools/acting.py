@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from tests.graph.stage import Host, Played, line
 from turnwire.events import ActionCompleted, BaseEvent, ToolCompleted, ToolStarted
-from turnwire.nodes.tools.authority import Ended
 from turnwire.nodes.tools.executor import Executor
 from turnwire.nodes.tools.registry import Registry
 from turnwire.nodes.tools.tool import Call, Caller, Credential, Outcome, Proposal, Tool
+from turnwire.storage.audit import Ended
 
 T = TypeVar("T")
 WHO, CNF = "member:1", "cnf_1"

@@ -4,32 +4,10 @@ A server binds them for each of its runs; an executor that was given none of its
 """
 
 from contextvars import ContextVar
-from typing import Final, Literal, Protocol
+from typing import Final
 
 from turnwire.nodes.tools.tool import Credential, Credentials
-
-Ended = Literal["ok", "tool_failed", "unknown"]
-"""What is known of an action that was begun."""
-
-
-class Grants(Protocol):
-    """Where confirmations are kept, and what became of what was approved."""
-
-    async def take_grant(
-        self, confirmation_id: str, *, principal: str, tool: str, arguments_hash: str
-    ) -> bool:
-        """Whether this member has approved this tool with these arguments, and nobody acted yet.
-
-        Of many who ask, one is told yes, once and for all. What belongs to a turn that does not
-        run, to somebody else or to another action is not granted.
-        """
-        ...
-
-    async def note_outcome(
-        self, confirmation_id: str, ended: Ended, *, code: str | None, receipt: str | None
-    ) -> None:
-        """Keep how an action ended whose grant was taken; the first to say so is believed."""
-        ...
+from turnwire.storage.audit import Ended, Grants
 
 
 class NoGrants:

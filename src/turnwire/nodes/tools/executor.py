@@ -21,7 +21,7 @@ from turnwire.graph.emit import Speaker, speaker
 from turnwire.graph.plain import preview, preview_arguments
 from turnwire.nodes.guardrails.pii_rules import PiiRules
 from turnwire.nodes.tools.arguments import hash_of
-from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, Ended, Grants
+from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS
 from turnwire.nodes.tools.calling import Returned, call_upstream, log_failure
 from turnwire.nodes.tools.decision import Decision, read_decision
 from turnwire.nodes.tools.registry import Registry
@@ -36,6 +36,7 @@ from turnwire.nodes.tools.tool import (
     Proposal,
     Tool,
 )
+from turnwire.storage.audit import Ended, Grants
 
 _UNKNOWN: Final = "outcome_unknown"
 
