@@ -8,7 +8,7 @@ import threading
 from types import TracebackType
 from typing import Final, Literal, Self
 
-_TCP_REPAIR: Final = 19  # linux/tcp.h; needs CAP_NET_ADMIN
+from tests.needs import TCP_REPAIR
 
 NEVER_READ: Final = 2048
 """Bytes of receive buffer of a client that does not read."""
@@ -63,7 +63,7 @@ class RawClient:
 
     def vanish(self) -> None:
         """Leave without a word, as a machine that loses its power: later bytes get an RST."""
-        self._socket.setsockopt(socket.IPPROTO_TCP, _TCP_REPAIR, 1)
+        self._socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
         self._socket.close()
 
     def finish(self) -> None:
