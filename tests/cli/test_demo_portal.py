@@ -1,18 +1,14 @@
 """``turnwire demo-portal``, and where a demo portal is started beside a server."""
 
-import re
-import subprocess
-import sys
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import pytest
 from typer.testing import CliRunner
 
-from tests.server.running import ROOT, environment, eventually
+from tests.cli.demo_command import demo_command
 from turnwire.app import portal_beside
 from turnwire.cli.main import app
 from turnwire.errors import SetupError
@@ -29,34 +25,18 @@ def known(url: str, key: str) -> httpx.Response:
 
 def is_up(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz").status_code == 200
+        return healthz(url).status_code == 200
     except httpx.HTTPError:
         return False
 
 
-@contextmanager
-def demo(*arguments: str) -> Generator[tuple[str, list[str]]]:
-    """Run the command; yield its address and what it says."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "turnwire", "demo-portal", "--port", "0", *arguments],
-        cwd=ROOT,
-        env=environment({}),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    said: list[str] = []
-    reader = threading.Thread(target=lambda: said.extend(iter(process.stderr.readline, "")))  # pyright: ignore[reportOptionalMemberAccess]
-    reader.start()
-    try:
-        found = eventually(lambda: re.search(r"portal_url (http://\S+)", "".join(said)), within=30)
-        eventually(lambda: is_up(found[1]))
-        yield found[1], said
-    finally:
-        process.terminate()
-        process.wait(10)
-        reader.join(10)
-        process.stderr.close()
+def healthz(url: str) -> httpx.Response:
+    return httpx.get(f"{url}/healthz")
+
+
+def demo(*arguments: str) -> AbstractContextManager[tuple[str, list[str]]]:
+    """Run the command; its address and what it says."""
+    return demo_command("demo-portal", *arguments, tells="portal_url", is_up=healthz)
 
 
 def test_the_command_serves_a_portal_that_keeps_its_ledger_through_a_kill(tmp_path: Path):

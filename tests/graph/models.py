@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -16,6 +15,8 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field, SkipValidation
+
+from tests.fake_model import FakeModel
 
 
 class BadRequest(Exception):
@@ -60,7 +61,7 @@ def _require(holds: bool, complaint: str) -> None:
         raise BadRequest(complaint)
 
 
-class Chunked(BaseChatModel):
+class Chunked(FakeModel):
     """Says ``calls[n]`` at its n-th call, the last one for ever; ``...`` waits, errors are raised.
 
     A piece is text, a list of content blocks, a whole chunk, or a number of seconds to wait.
@@ -74,10 +75,6 @@ class Chunked(BaseChatModel):
     opened: int = 0
     closed: int = 0
 
-    @property
-    def _llm_type(self) -> str:
-        return "chunked"
-
     def bind_tools(self, tools: Sequence[object], **kwargs: object) -> Self:
         return self
 
@@ -86,15 +83,6 @@ class Chunked(BaseChatModel):
         number = len(self.prompts)
         self.prompts.append(messages)
         return self.calls[min(number, len(self.calls) - 1)]
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
-    ) -> ChatResult:
-        raise NotImplementedError
 
     async def _astream(
         self,
@@ -122,14 +110,10 @@ class Chunked(BaseChatModel):
             self.closed += 1
 
 
-class Whole(BaseChatModel):
+class Whole(FakeModel):
     """A model that can't stream."""
 
     text: str = "Rest well."
-
-    @property
-    def _llm_type(self) -> str:
-        return "whole"
 
     def _generate(
         self,

@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field, SkipValidation
 
+from tests.fake_model import FakeModel
 
-class Scripted(BaseChatModel):
+
+class Scripted(FakeModel):
     """Says ``script`` piece by piece; an exception in it is raised, ``...`` waits for ever."""
 
     script: SkipValidation[list[Any]] = Field(default_factory=list[Any])
@@ -21,19 +22,6 @@ class Scripted(BaseChatModel):
     )
     opened: int = 0
     closed: int = 0
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
-    ) -> ChatResult:
-        raise NotImplementedError
 
     async def _astream(
         self,

@@ -1,10 +1,6 @@
 """``turnwire demo-provider`` and ``turnwire serve`` together, as anybody would try failover."""
 
 import json
-import re
-import subprocess
-import sys
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +9,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli.demo_command import demo_command
 from tests.server.reading import text_of
-from tests.server.running import ROOT, Process, environment, eventually
+from tests.server.running import Process
 from turnwire.cli.main import app
 from turnwire.errors import SetupError
 from turnwire.models.demo.faults import FAULTS
@@ -26,33 +23,13 @@ ANSWER = "The demo provider answers everybody the same [1]."
 @contextmanager
 def demo(*arguments: str) -> Generator[str]:
     """Run the command; yield the address for OpenAI's protocol."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "turnwire", "demo-provider", "--port", "0", *arguments],
-        cwd=ROOT,
-        env=environment({}),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    said: list[str] = []
-    reader = threading.Thread(target=lambda: said.extend(iter(process.stderr.readline, "")))  # pyright: ignore[reportOptionalMemberAccess]
-    reader.start()
-    try:
-        found = eventually(lambda: re.search(r"base_url (http://\S+/v1)", "".join(said)), within=30)
-        eventually(lambda: _is_up(found[1]))
-        yield found[1]
-    finally:
-        process.terminate()
-        process.wait(10)
-        reader.join(10)
-        process.stderr.close()
+    started = demo_command("demo-provider", *arguments, tells="base_url", is_up=_models)
+    with started as (url, _):
+        yield url
 
 
-def _is_up(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/models").status_code == 200
-    except httpx.HTTPError:
-        return False
+def _models(url: str) -> httpx.Response:
+    return httpx.get(f"{url}/models")
 
 
 def _asked(url: str, model: str = "demo") -> httpx.Response:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import psutil
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
@@ -27,6 +26,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from pydantic import SkipValidation
 
+from tests.fake_model import FakeModel
 from turnwire.graph.emit import speaker
 from turnwire.graph.pause import ask
 from turnwire.models.catalog import chat_model
@@ -50,23 +50,10 @@ cleaned: list[str] = []
 """Questions whose node was left through its ``finally``."""
 
 
-class Script(BaseChatModel):
+class Script(FakeModel):
     """Says the pieces; a number is a pause in seconds, an exception is raised."""
 
     pieces: SkipValidation[list[Any]]
-
-    @property
-    def _llm_type(self) -> str:
-        return "script"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
-    ) -> ChatResult:
-        raise NotImplementedError
 
     async def _astream(
         self,

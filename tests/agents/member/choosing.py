@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field, SkipValidation
+
+from tests.fake_model import FakeModel
 
 CANARY = "CANARY-gather-words"
 
@@ -16,7 +17,7 @@ Round = Sequence[tuple[str, dict[str, Any]]]
 """The calls of one round: names and arguments."""
 
 
-class Choosing(BaseChatModel):
+class Choosing(FakeModel):
     """Makes the calls of one round after the other, then none; ``...`` waits for ever."""
 
     rounds: SkipValidation[list[Any]] = Field(default_factory=list[Any])
@@ -27,22 +28,9 @@ class Choosing(BaseChatModel):
     again: bool = False
     """Whether the last round is repeated for ever."""
 
-    @property
-    def _llm_type(self) -> str:
-        return "choosing"
-
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:  # noqa: ANN401
         self.offered = list(tools)
         return self
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
-    ) -> ChatResult:
-        raise NotImplementedError
 
     async def _agenerate(
         self,
