@@ -14,6 +14,7 @@ from turnwire.engine.runner import Limits
 from turnwire.engine.supervisor import SupervisorPolicy
 from turnwire.errors import Draining, Overloaded, StorageUnavailable, UpstreamRateLimited
 from turnwire.events import (
+    ActionCompleted,
     Envelope,
     Event,
     NodeCompleted,
@@ -652,6 +653,38 @@ async def test_of_twenty_resumes_at_once_one_runs():
 
         assert sum(isinstance(each, Conflict) for each in results) == 19
         assert runs == [turn_id]
+
+
+async def test_a_cancelled_turn_tells_how_its_action_ended_however_long_that_takes_to_the_log():
+    acts, is_done, on_the_way = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def action() -> None:
+        acts.set()
+        await is_done.wait()
+
+    async def acting(work: Work) -> Batches:
+        yield words("I act. ")
+        assert work.own is not None
+        await work.own(action())
+        await on_the_way.wait()
+        yield [ActionCompleted(confirmation_id="cnf_1", decision="approve", status="ok")]
+        await asyncio.Event().wait()
+
+    async with staged() as stage:
+        turn_id = await stage.begin(acting)
+        await acts.wait()
+        stopping = asyncio.ensure_future(stage.supervisor.cancel(turn_id))  # noqa: TID251
+        await asyncio.sleep(0)
+        is_done.set()
+        with pytest.raises(TimeoutError):  # longer than any fixed moment that was waited before
+            async with asyncio.timeout(0.2):
+                await asyncio.shield(stopping)
+        on_the_way.set()
+        async with asyncio.timeout(1):
+            assert await stopping
+        told = [type(each.event) for each in await stage.hear(turn_id)]
+        assert told[-2:] == [ActionCompleted, TurnCompleted]
+        assert (await stage.ending(turn_id)).finish_reason == "cancelled"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 async def test_a_lost_turn_is_given_its_ending_and_a_running_one_is_left_alone():

@@ -1,7 +1,7 @@
 """Drive one run: the only loop in turnwire that awaits an agent."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -51,6 +51,8 @@ class Run:
         """Set before the task is cancelled: an agent that swallows that is not heard any more."""
         self.storing = False
         """Whether the ending is being stored, which nothing may cut short."""
+        self.heard: Callable[[], None] | None = None
+        """Called after each batch that is in the log, if somebody waits for what is told."""
         self._calls: list[ModelCalled] = []
         """Providers' calls that ended and are not in the log yet."""
         self._unseen: Sequence[Envelope] = ()
@@ -119,6 +121,8 @@ class Run:
                 except Exception:
                     self._unseen = envelopes
                     raise
+                if self.heard is not None:
+                    self.heard()
                 since = next(iter(turn.open_since.values()), None)
                 if since != oldest:
                     oldest = since

@@ -23,8 +23,8 @@ from turnwire.work import Work
 _LET_GO_SECONDS: Final = 5.0
 """How long a cancelled run may clean up before it is given its ending by force."""
 
-_TOLD_SECONDS: Final = 0.1
-"""How long what an action says of its end may take to the log."""
+_TELL_SECONDS: Final = 5.0
+"""How long a run that is to be stopped may take to tell how its action ended."""
 
 _JOIN_SECONDS: Final = 5.0
 """How long the request that began a turn may take to follow it."""
@@ -55,6 +55,7 @@ class _Active:
         "run",
         "stopping",
         "task",
+        "told_before",
         "watchers",
     )
 
@@ -67,6 +68,7 @@ class _Active:
         """Whether it goes on although nobody follows."""
         self.acting: set[asyncio.Task[None]] = set()
         """What it does on a person's word."""
+        self.told_before = run.turn.actions
         self.stopping = False
         """Whether it is stopped as soon as that is done."""
         self.watchers = 0
@@ -328,13 +330,20 @@ class Supervisor:
     def _acted(self, active: _Active, task: asyncio.Task[None]) -> None:
         active.acting.discard(task)
         if active.stopping and not active.acting:
-            asyncio.get_running_loop().call_later(_TOLD_SECONDS, self._stop, active)
+            asyncio.get_running_loop().call_later(_TELL_SECONDS, self._stop, active)
+            self._stop_if_told(active)
+
+    def _stop_if_told(self, active: _Active) -> None:
+        """Stop a run that was to act first, once the log tells how that ended."""
+        if not active.acting and active.run.turn.actions > active.told_before:
+            self._stop(active)
 
     def _stop(self, active: _Active) -> None:
         if active.run.stopped or active.task is None or active.run.storing:
             return
         if active.acting and not active.run.draining:
             active.stopping = True
+            active.run.heard = partial(self._stop_if_told, active)
             return
         active.run.stopped = True
         active.task.cancel()

@@ -6,6 +6,7 @@ from typing import Final
 from turnwire.engine.grammar import FINAL, Order, TurnState
 from turnwire.errors import IllegalTransition, TurnBroken
 from turnwire.events import (
+    ActionCompleted,
     Citation,
     CitationAdded,
     Cost,
@@ -55,6 +56,8 @@ class Turn:
         self.citations: list[Citation] = []
         self.decisions: list[GuardrailDecision] = []
         self.calls: list[ModelCalled] = []
+        self.actions = 0
+        """How many actions were told to have ended."""
         self.open_since: dict[str, int] = {}
         """Open nodes and when the oldest copy of each started, in milliseconds."""
         self._sealed: list[Envelope] = []
@@ -189,12 +192,18 @@ class Turn:
                 self.citations.append(event.citation)
             case GuardrailDecided():
                 self.decisions.append(event.decision)
-            case ModelCalled():
-                self.calls.append(event)
+            case ModelCalled() | ActionCompleted():
+                self._remember_call(event)
             case TurnStarted() | TurnPaused():
                 self._remember_run(event, at)
             case _:
                 pass
+
+    def _remember_call(self, event: ModelCalled | ActionCompleted) -> None:
+        if isinstance(event, ModelCalled):
+            self.calls.append(event)
+        else:
+            self.actions += 1
 
     def _remember_node(self, event: NodeStarted | NodeCompleted, at: int) -> None:
         if isinstance(event, NodeStarted):
