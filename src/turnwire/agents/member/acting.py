@@ -2,24 +2,24 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from langgraph.runtime import Runtime
 from langgraph.types import Send
-from pydantic import JsonValue
 
 from turnwire.agents.guarded.guards import context_of
 from turnwire.agents.guarded.screening import noted
 from turnwire.agents.member.before import Node, locale_of
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.results import written
-from turnwire.agents.member.state import MemberState, Plain, call_of, proposal_of, to_plain
+from turnwire.agents.member.state import MemberState, call_of, proposal_of, to_plain
 from turnwire.events import ToolCompleted, ToolStarted
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import speaker
 from turnwire.graph.pause import ask
 from turnwire.graph.plain import preview_arguments
 from turnwire.nodes.guardrails.evidence import Screen
+from turnwire.nodes.tools.confirming import ask_member
 from turnwire.nodes.tools.texts import text
 from turnwire.nodes.tools.tool import SIGN_IN_REQUIRED, Call, Outcome, Proposal, Tool
 
@@ -150,10 +150,7 @@ def confirm(parts: MemberParts) -> Node:
     async def confirm(state: MemberState, runtime: Runtime[TurnContext]) -> MemberState:
         proposal = proposal_of(state.get("proposals", [])[0])
         # LangGraph runs the node again from its start: nothing is said or done before this.
-        answer = cast(
-            "JsonValue",
-            ask("confirmation", _question(proposal), expires_in=proposal.expires_in),
-        )
+        answer = ask_member(proposal)
         outcome = await parts.actions.decided(
             proposal,
             answer,
@@ -163,14 +160,3 @@ def confirm(parts: MemberParts) -> Node:
         return {"outcomes": [to_plain(outcome)]}
 
     return confirm
-
-
-def _question(proposal: Proposal) -> Plain:
-    return {
-        "tool_call_id": proposal.call.tool_call_id,
-        "name": proposal.call.name,
-        "summary": proposal.summary,
-        "arguments_preview": dict(proposal.arguments_preview),
-        "risk": proposal.risk,
-        "arguments_hash": proposal.arguments_hash,
-    }
