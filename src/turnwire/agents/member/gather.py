@@ -7,7 +7,6 @@ limits, and proposes actions. What it says beside its calls is dropped where it 
 import asyncio
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -17,54 +16,36 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
-from turnwire.agents.member.acting import Calls, kept, screened
+from turnwire.agents.member.acting import Calls, screened
 from turnwire.agents.member.before import Node, asking_for, locale_of
+from turnwire.agents.member.gathered import Gathered
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.private import Private
+from turnwire.agents.member.results import written
 from turnwire.agents.member.searching import QUERIES, found_by
-from turnwire.agents.member.specs import ASK, SEARCH, offered
-from turnwire.agents.member.state import MemberState, Plain, added, outcomes_of, to_plain
+from turnwire.agents.member.specs import SEARCH, offered
+from turnwire.agents.member.state import MemberState, outcomes_of, to_plain
 from turnwire.agents.member.transcript import task, transcript
-from turnwire.events import Cost, Usage
 from turnwire.graph.context import TurnContext
-from turnwire.graph.heard import BILL
 from turnwire.graph.plain import change
 from turnwire.ids import new_id
+from turnwire.nodes.evidence.source import from_state
+from turnwire.nodes.guardrails.evidence import Screen
 from turnwire.nodes.tools.arguments import hash_of
+from turnwire.nodes.tools.texts import text
 from turnwire.nodes.tools.tool import Call, Outcome, Proposal
 
 _FENCE_BYTES: Final = 12
 
 
-@dataclass
-class Gathered:
-    """What one run of the loop has brought so far."""
-
-    steps: list[list[Plain]]
-    outcomes: list[Outcome]
-    found: list[Plain]
-    queries: list[str]
-    made: list[Outcome | Proposal] = field(default_factory=list[Outcome | Proposal])
-    planned: list[Call] = field(default_factory=list[Call])
-    asking: MemberState = field(default_factory=lambda: MemberState())
-    used: Usage = field(default_factory=Usage)
-    usd: float = 0.0
-    is_over: bool = False
-
-    @property
-    def count(self) -> int:
-        """How many calls the model has proposed in the turn."""
-        return sum(map(len, self.steps))
-
-
 def gather(parts: MemberParts) -> Node:
     """Return the node that lets ``parts.executor`` choose, within ``parts.limits``."""
-    look = screened(parts)
+    look, screen = screened(parts), Screen(parts.policy)
     model = cast("BaseChatModel", parts.executor)
     bound: Any = model.bind_tools(offered(parts.tools, searches=parts.retriever is not None))
 
     async def gather(state: MemberState, runtime: Runtime[TurnContext]) -> MemberState:
-        loop = _Loop(parts, state, runtime, bound)
+        loop = _Loop(parts, state, runtime, bound=bound, screen=screen)
         try:
             async with asyncio.timeout(parts.limits.seconds):
                 await loop.run()
@@ -83,11 +64,14 @@ class _Loop:
         parts: MemberParts,
         state: MemberState,
         runtime: Runtime[TurnContext],
+        *,
         bound: Runnable[Any, Any],
+        screen: Screen,
     ) -> None:
         self._parts = parts
         self._state = state
         self._bound = bound
+        self._screen = screen
         self._locale = locale_of(parts, state)
         self._maker = Calls(parts, state, runtime)
         self._fence = secrets.token_hex(_FENCE_BYTES)
@@ -129,10 +113,19 @@ class _Loop:
             gathered.planned = reads
             gathered.queries += [_query(each) for each in calls if each.name == SEARCH]
             return
+        misled = await asyncio.to_thread(self._is_misled)
         for each in calls:
-            await self._make_one(each)
+            await self._make_one(each, misled=misled)
 
-    async def _make_one(self, call: Call) -> None:
+    def _is_misled(self) -> bool:
+        """Whether the model was shown a text with instructions, which may be why it calls."""
+        gathered = self.gathered
+        passages = [one for each in gathered.found for one in from_state(each["evidence"])]
+        shown = [f"{each.passage.title}\n{each.text}" for each in passages]
+        shown += [written(each.result) for each in gathered.outcomes]
+        return self._screen.look(shown) is not None
+
+    async def _make_one(self, call: Call, *, misled: bool) -> None:
         gathered = self.gathered
         match call.name:
             case "search_knowledge" if self._parts.retriever is not None:
@@ -140,7 +133,7 @@ class _Loop:
             case "ask_for_details":
                 self._ask(call)
             case _:
-                again = self._said_no(call)
+                again = self._said_no(call) or (self._unasked(call) if misled else None)
                 made = again or await self._maker.make(call)
                 gathered.made.append(made)
                 if isinstance(made, Outcome):
@@ -191,6 +184,13 @@ class _Loop:
         )
         return self._maker.refused(call, "proposed_again", public)
 
+    def _unasked(self, call: Call) -> Outcome | None:
+        """Refuse a read that nobody confirms; an action asks for the member's word anyway."""
+        if not self._is_read(call):
+            return None
+        code = "needs_confirmation"
+        return self._maker.refused(call, code, text(code, self._locale))
+
     def _is_hopeless(self, outcome: Outcome) -> bool:
         """Whether the model has got this call wrong twice, or nobody may make it now."""
         if outcome.code == "sign_in_required":
@@ -218,7 +218,7 @@ class _Loop:
         if not isinstance(answer, AIMessage):
             return []
         gathered = self.gathered
-        self._charge(answer)
+        gathered.charge(self._parts, answer)
         room = max(0, self._parts.limits.calls - gathered.count)
         known = {str(each["tool_call_id"]) for step in gathered.steps for each in step}
         calls: list[Call] = []
@@ -230,57 +230,9 @@ class _Loop:
             calls.append(Call(tool_call_id=call_id, name=each["name"], arguments=arguments))
         return calls
 
-    def _charge(self, answer: AIMessage) -> None:
-        gathered, said = self.gathered, answer.usage_metadata
-        if said is None:
-            return
-        used = Usage(
-            prompt_tokens=said["input_tokens"],
-            completion_tokens=said["output_tokens"],
-            total_tokens=said["total_tokens"],
-        )
-        bill: dict[str, Any] = answer.response_metadata.get(BILL) or {}
-        name = str(bill.get("model") or self._parts.model_name)
-        gathered.used = added(gathered.used, used)
-        gathered.usd += float(bill.get("usd") or self._parts.price(name, used))
-
     def changed(self) -> MemberState:
         """Return what the loop changes in the state."""
-        gathered, state = self.gathered, self._state
-        kinds = {name for step in gathered.steps for name in (str(c["name"]) for c in step)}
-        queries = list(dict.fromkeys(gathered.queries))
-        chosen = gathered.outcomes or gathered.made or gathered.planned or gathered.asking
-        if not (queries or chosen):
-            queries = [state.get("query", "")]  # nothing was chosen: documents have to answer
-        usage = added(Usage.model_validate(state.get("usage", {})), gathered.used)
-        cost = Cost.model_validate(state.get("cost") or {"model": "none"})
-        paid = cost.model_copy(
-            update={
-                "tokens_in": usage.prompt_tokens,
-                "tokens_out": usage.completion_tokens,
-                "usd": cost.usd + gathered.usd,
-            }
-        )
-        return {
-            **kept(gathered.made),
-            "steps": gathered.steps,
-            "found": gathered.found,
-            "queries": queries,
-            "plan": [to_plain(each) for each in gathered.planned],
-            "route": self._route(kinds - {SEARCH, ASK}, bool(queries)),
-            "usage": usage.model_dump(),
-            "cost": paid.model_dump(),
-            "open": {},
-            **gathered.asking,
-        }
-
-    def _route(self, names: set[str], searches: bool) -> str:
-        tools = [self._parts.tool(each) for each in names]
-        if self.gathered.asking or any(each and each.risk != "read" for each in tools):
-            return "action"
-        if not names:
-            return "knowledge"
-        return "mixed" if searches else "member"
+        return self.gathered.changed(self._parts, self._state)
 
 
 def _query(call: Call) -> str:
