@@ -23,6 +23,7 @@ POLICY: Final = (
 )
 # An error throws away what the browser has not handed to the page yet.
 CUT_SECONDS: Final = 0.3
+PATIENCE_SECONDS = 10.0
 ATTACK: Final = '<img src=x onerror="document.title=1"><script>document.title=2</script> **bold**'
 
 Json: TypeAlias = dict[str, Any]
@@ -394,6 +395,9 @@ class FakeServer(ThreadingHTTPServer):
         """Whether each is signed in."""
         self.facts = "{}"
         self.are_events_open = True
+        self.may_attach = threading.Event()
+        """Until then, who attaches again waits."""
+        self.may_attach.set()
         self.numbers = itertools.count(1)
         self.queue: list[Json] = []
 
@@ -492,6 +496,7 @@ class Answerer(BaseHTTPRequestHandler):
             case ["GET", "conversations", _, "turns", turn_id, "events"]:
                 if not self.fake.are_events_open:
                     return self._refuse(404, "not_found", "There is no such turn.")
+                self.fake.may_attach.wait(PATIENCE_SECONDS)
                 turn = self.fake.turns[turn_id]
                 after = int((self.headers.get("Last-Event-ID") or ".0").rpartition(".")[2])
                 return self._stream(turn, iter(turn.log[after:]), after)

@@ -206,8 +206,10 @@ def test_an_input_pause_takes_json_or_text(opened: Page, server: FakeServer):
 
 
 def test_a_broken_stream_is_joined_again_where_it_broke(opened: Page, server: FakeServer):
+    server.may_attach.clear()
     ask(opened, "Does a fever break?")
     expect(opened.locator("[data-phase=reconnecting]")).to_be_visible()
+    server.may_attach.set()
     expect(opened.locator("[data-phase=completed]")).to_be_visible()
     expect(opened.locator(".answer")).to_contain_text("In adults, a temperature of 38 °C or more")
     attached = [(at, h["Last-Event-ID"]) for _, at, h, _ in server.requests if "events" in at]
