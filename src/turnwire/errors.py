@@ -6,10 +6,13 @@ TurnwireError
         InvalidApiKey               401  invalid_api_key
         SessionRequired             401  session_required
         InvalidCode                 401  invalid_code
+        InvalidToken                401  invalid_token
+        InvalidMessage              400  invalid_message
         Forbidden                   403  forbidden
         ResumeUnavailable           403  resume_unavailable
         ConfirmationUnavailable     403  confirmation_unavailable
         NotFound                    404  not_found
+        AgentNotFound               404  agent_not_found
         TurnInProgress              409  turn_in_progress
         AlreadyDecided              409  already_decided
         RequestTimeout              408  request_timeout
@@ -86,6 +89,25 @@ class InvalidCode(AdmissionRefused):
         super().__init__("This code is not valid; ask for a new one with POST /auth/login.")
 
 
+class InvalidToken(AdmissionRefused):
+    """One text for socket tokens that are malformed, expired, forged or used before."""
+
+    code, status = "invalid_token", 401
+
+    def __init__(self) -> None:
+        super().__init__("This token is not valid; ask for a new one: GET /studio/ws-token.")
+
+
+class InvalidMessage(AdmissionRefused):
+    """What came over a socket is no message: not JSON, of no known type, or over its limit."""
+
+    code, status = "invalid_message", 400
+
+    def __init__(self, reason: str, *details: tuple[str, str]) -> None:
+        super().__init__(reason)
+        self.details = [{"path": path, "reason": why} for path, why in details]
+
+
 class Forbidden(AdmissionRefused):
     """The caller is known and lacks the scope."""
 
@@ -114,6 +136,15 @@ class NotFound(AdmissionRefused):
     """The thing does not exist for this caller."""
 
     code, status = "not_found", 404
+
+
+class AgentNotFound(NotFound):
+    """A socket asked for an agent that does not exist for this user."""
+
+    code = "agent_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such agent.")
 
 
 class TurnInProgress(AdmissionRefused):

@@ -94,6 +94,17 @@ class Settings(BaseSettings):
     """How long a member's session lives after it was last used."""
     anonymous_seconds: float = Field(default=24 * 3600, ge=1)
     """How long a conversation of somebody without a session is kept after its last message."""
+    user_header: str = Field(default="X-Turnwire-User", pattern=r"^[A-Za-z0-9-]{1,64}$")
+    """The header in which an application with the scope ``studio`` names its staff user."""
+    ws_secret: str | None = Field(default=None, min_length=32, repr=False)
+    """What socket tokens are signed with; none: a secret is made in the data directory."""
+    staff_messages_per_minute: int = Field(default=30, gt=0, le=MAX_PER_MINUTE)
+    """Messages of one staff user in a minute, over all of their sockets."""
+    max_sockets: int = Field(default=10_000, gt=0)
+    """Sockets that are open in this process at once; more are refused with 503."""
+    socket_patience_seconds: float = Field(default=10, gt=0)
+    """How long a client of a socket may not read what waits for it; then it closes with 1013."""
+
     member_messages: int | None = Field(default=None, gt=0)
     """Messages of one member in a window; none: no limit."""
     member_tokens: int | None = Field(default=None, gt=0)

@@ -6,7 +6,8 @@ from pathlib import Path
 from turnwire import errors
 from turnwire.errors import AdmissionRefused, TurnBroken
 from turnwire.events import EVENT_TYPES
-from turnwire.wires import answer_frames, execution_frames
+from turnwire.server.messages import MESSAGES
+from turnwire.wires import answer_frames, execution_frames, studio_frames
 from turnwire.wires.answer_account import ANSWER_REPLACED
 
 RECORD = Path(__file__).parents[2] / "docs/decisions/0002-names-are-for-ever.md"
@@ -37,3 +38,5 @@ def test_the_record_has_the_name_of_every_frame():
     assert recorded("The frames of the execution wire are") == set(execution_frames.FRAMES)
     answers = {*answer_frames.FRAMES, ANSWER_REPLACED[0]}
     assert recorded("The frames of the answer wire are") == answers
+    named = {*studio_frames.FRAMES, *MESSAGES}
+    assert recorded("The frames of the studio wire are") == named

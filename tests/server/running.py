@@ -24,6 +24,7 @@ from tests.server.reading import Frame, Reader
 from turnwire.app import create
 from turnwire.cli.main import app as command_line
 from turnwire.server.protocol import BoundedProtocol
+from turnwire.server.socket_protocol import socket_options
 from turnwire.settings import read
 
 T = TypeVar("T")
@@ -233,6 +234,7 @@ class InThread(Server):
             uvicorn.Config(
                 self.application(),
                 http=BoundedProtocol,
+                **socket_options(heartbeat_seconds=self.settings.heartbeat_seconds),
                 access_log=False,
                 proxy_headers=False,
                 log_config=None,

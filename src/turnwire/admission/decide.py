@@ -45,6 +45,8 @@ class Ask:
     """Milliseconds since 1970 in UTC."""
     charges: Sequence[Charge] = ()
     """What it would take of the caller's allowances."""
+    may_open: bool = False
+    """Whether the conversation may be new: its id was made for this caller by the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,9 @@ def admit(ask: Ask, facts: ConversationFacts) -> Begin | Join | WaitFor | Interr
 
 def _may_use(ask: Ask, facts: ConversationFacts) -> bool:
     known = facts.conversation
-    if ask.conversation_id is None:
-        return True
-    return known is not None and (known.principal, known.agent) == (ask.principal, ask.agent)
+    if known is None:
+        return ask.conversation_id is None or ask.may_open
+    return (known.principal, known.agent) == (ask.principal, ask.agent)
 
 
 def answer_review(

@@ -1,5 +1,6 @@
 """Who is asking, and what they may do."""
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -7,6 +8,10 @@ from turnwire.errors import Forbidden
 
 EPHEMERAL: Final = "anonymous:"
 """What the ids of members without a session begin with."""
+
+STAFF: Final = "staff:"
+"""What the ids of staff users begin with, whom an application names."""
+STAFF_NAME: Final = re.compile(r"[A-Za-z0-9._@-]{1,128}", re.ASCII)
 
 Scope = Literal["chat", "review", "studio", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
@@ -17,8 +22,8 @@ class Principal:
     """A caller we know."""
 
     id: str
-    """Owns conversations: ``key:<public part>``, ``member:<random>``, ``anonymous:<random>`` or
-    ``operator``."""
+    """Owns conversations: ``key:<public part>``, ``member:<random>``, ``anonymous:<random>``,
+    ``staff:<name>`` or ``operator``."""
     scopes: frozenset[str]
     vouched_by: str | None = None
     """Of a member, the application that speaks for them; none: this is an application itself."""
@@ -48,3 +53,14 @@ class Principal:
 
 OPERATOR: Final = Principal(id="operator", scopes=frozenset(SCOPES))
 """Who opened the link that a server on loopback printed."""
+
+
+def staff(name: str) -> Principal:
+    """Return the staff user whom an application with the scope ``studio`` names.
+
+    Raises:
+        Forbidden: the name has another form, or is one that nobody may bear.
+    """
+    if not STAFF_NAME.fullmatch(name) or name == OPERATOR.id:
+        raise Forbidden("This is no staff user's name: 1 to 128 of A-Z, a-z, 0-9 and . _ @ -")
+    return Principal(id=STAFF + name, scopes=frozenset({"chat", "studio"}))

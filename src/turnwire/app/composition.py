@@ -19,6 +19,7 @@ from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
 from turnwire.app.sign_in import outbox_of, sign_in_service
+from turnwire.app.studio import mount as mount_studio
 from turnwire.clock import system_now
 from turnwire.engine.agent import Agent
 from turnwire.engine.supervisor import Supervisor
@@ -183,6 +184,18 @@ def create(
     app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
+    mount_studio(
+        app,
+        settings,
+        access=access,
+        turns=turns,
+        answers=answers,
+        streams=streams,
+        keys=keys,
+        watch=watch,
+        counted=counted,
+        now=system_now,
+    )
     has_page = access_policy(settings).cookies
     guard = None if has_page else access
     app.include_router(operations.described(app, access=guard))

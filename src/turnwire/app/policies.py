@@ -19,6 +19,7 @@ def access_policy(settings: Settings) -> AccessPolicy:
         ),
         # Behind a proxy, everybody comes from loopback: not in production.
         cookies=settings.on_loopback and settings.environment == "development",
+        user_header=settings.user_header,
     )
 
 

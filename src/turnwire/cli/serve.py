@@ -20,6 +20,7 @@ from turnwire.cli.store import with_store
 from turnwire.errors import SetupError
 from turnwire.portal.address import PortalAddress
 from turnwire.server.protocol import BoundedProtocol
+from turnwire.server.socket_protocol import socket_options
 from turnwire.settings import Settings, read
 from turnwire.telemetry.logs import LogFormat, log_to_stderr
 
@@ -91,6 +92,7 @@ def serve(  # noqa: PLR0913 - one an option
                 proxy_headers=False,  # the application's own setting says which are trusted
                 server_header=False,
                 http=BoundedProtocol,
+                **socket_options(heartbeat_seconds=settings.heartbeat_seconds),
                 timeout_graceful_shutdown=int(settings.drain_seconds) + 10,
                 backlog=4096,
             ),

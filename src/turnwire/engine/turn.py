@@ -18,6 +18,7 @@ from turnwire.events import (
     NodeCompleted,
     NodeStarted,
     Pause,
+    ReasoningDelta,
     TextDelta,
     TextReplaced,
     ToolCompleted,
@@ -119,8 +120,8 @@ class Turn:
             if type(event) is TextDelta:
                 self._say(event, at)
                 continue
-            if isinstance(event, TextReplaced):
-                self._replace(event, at)
+            if isinstance(event, TextReplaced | ReasoningDelta):
+                self._rewrite(event, at)
                 continue
             if isinstance(event, TurnCompleted):
                 event = self._conclude(event, at)
@@ -257,6 +258,14 @@ class Turn:
         self.seq += 1
         self._said.append(words.text)
         self._sealed.append(Envelope(Seq(self.seq), self.turn_id, self.run_id, at, words))
+
+    def _rewrite(self, event: TextReplaced | ReasoningDelta, at: int) -> None:
+        if isinstance(event, TextReplaced):
+            self._replace(event, at)
+            return
+        for start in range(0, len(event.text) or 1, _PIECE):
+            piece = event.text[start : start + _PIECE]
+            self._seal(event.model_copy(update={"text": piece}), at)
 
     def _replace(self, event: TextReplaced, at: int) -> None:
         """Take the new text; what is too long for a frame of it goes on as words."""

@@ -7,12 +7,13 @@ from typing import Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from turnwire.admission.api_keys import KeyPolicy, digest, read_bearer, recognise
-from turnwire.admission.principal import OPERATOR, Principal, Scope
+from turnwire.admission.principal import OPERATOR, Principal, Scope, staff
 from turnwire.admission.rates import Rates
 from turnwire.clock import Now
-from turnwire.errors import InvalidApiKey, RateLimited
+from turnwire.errors import Forbidden, InvalidApiKey, RateLimited
 from turnwire.server.key_watch import HeldKey, KeyWatch
 from turnwire.storage.base import KeyRecord, KeyStore
 
@@ -32,6 +33,8 @@ class AccessPolicy:
     keys: KeyPolicy
     cookies: bool
     """Whether the printed link and its cookie are taken: only on loopback."""
+    user_header: str = "X-Turnwire-User"
+    """The header in which a key with the scope ``studio`` names the staff user it speaks for."""
 
 
 class Access:
@@ -71,9 +74,14 @@ class Access:
         return known
 
     async def _identify(self, request: Request) -> Principal:
+        named = request.headers.getlist(self._policy.user_header)
+        caller = await self._application(request)
+        return _speaks_for(caller, named) if named else caller
+
+    async def _application(self, request: Request) -> Principal:
         headers = request.headers.getlist("authorization")
         cookie = request.cookies.get(COOKIE)
-        if not headers and cookie is not None and self._policy.cookies and _own_page(request):
+        if not headers and cookie is not None and self._policy.cookies and own_page(request):
             return await self._by_cookie(cookie)
         if len(headers) > 1:  # a proxy may have judged by another one than we would
             raise InvalidApiKey("Send one `Authorization` header.")
@@ -122,10 +130,19 @@ class _Memory(Generic[T]):
         return found
 
 
-def _own_page(request: Request) -> bool:
+def _speaks_for(application: Principal, named: list[str]) -> Principal:
+    """Return the staff user whom a key names."""
+    application.require("studio")
+    if application is OPERATOR or len(named) > 1:
+        raise Forbidden("One API key speaks for one staff user; the operator for nobody else.")
+    return staff(named[0])
+
+
+def own_page(request: HTTPConnection) -> bool:
     """Whether a browser sent this from our own page, or something that is no browser did.
 
     The cookie is `SameSite=Strict`, but another port of this host counts as the same site.
     """
-    origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    origins = request.headers.getlist("origin")
+    host = request.headers.get("host")
+    return not origins or (len(origins) == 1 and urlsplit(origins[0]).netloc == host)

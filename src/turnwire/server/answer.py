@@ -116,19 +116,42 @@ class Answers:
         data, _ = await read_json(request)
         principal = await self._callers.member(request, signed=True)
         body = parse(ConfirmAnswer, data)
-        pauses = await self._turns.store.pauses(ConversationId(body.conversation_id))
-        asked = answer_confirmation(principal.id, pauses, PauseId(body.confirmation_id))
-        decision = "approve" if body.decision == "approve" else "reject"
+        followed = await self.decide(
+            principal,
+            ConversationId(body.conversation_id),
+            PauseId(body.confirmation_id),
+            approved=body.decision == "approve",
+            feedback=body.feedback,
+        )
+        return await self._goes_on(followed)
+
+    async def decide(
+        self,
+        principal: Principal,
+        conversation_id: ConversationId,
+        confirmation_id: PauseId,
+        *,
+        approved: bool,
+        feedback: str | None = None,
+    ) -> Followed:
+        """Take the owner's word on an action and go on.
+
+        Raises:
+            ConfirmationUnavailable: it is unknown, somebody else's, answered or expired.
+            TurnInProgress: it waits on while another one is acted upon.
+        """
+        pauses = await self._turns.store.pauses(conversation_id)
+        asked = answer_confirmation(principal.id, pauses, confirmation_id)
+        decision = "approve" if approved else "reject"
         value: JsonValue = {
             "decision": decision,
-            "feedback": body.feedback,
+            "feedback": feedback,
             "confirmation_id": asked.pause.pause_id,
         }
         try:
-            followed = await self._go_on(principal, [asked], decision, value)
+            return await self._go_on(principal, [asked], decision, value)
         except (Conflict, ResumeUnavailable):
             raise await self._refused(asked) from None
-        return await self._goes_on(followed)
 
     async def _refused(self, asked: PauseRecord) -> AdmissionRefused:
         """Return why a confirmation was not taken: it waits on while another one is acted upon."""

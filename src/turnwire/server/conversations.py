@@ -118,14 +118,19 @@ async def _position(request: Request, turn: TurnRecord, log: EventLog) -> Seq:
         of_turn, _, number = header.rpartition(".")
         if of_turn != turn.turn_id or not _NUMBER.fullmatch(number):
             raise RequestInvalid(("Last-Event-ID", "is not the id of an event of this turn"))
-        return await _known(int(number), turn, "Last-Event-ID", log)
+        return await known_position(int(number), turn, "Last-Event-ID", log)
     number = request.query_params.get("after", "0")
     if not _NUMBER.fullmatch(number):
         raise RequestInvalid(("after", "has to be the number of an event, from 0"))
-    return await _known(int(number), turn, "after", log)
+    return await known_position(int(number), turn, "after", log)
 
 
-async def _known(number: int, turn: TurnRecord, name: str, log: EventLog) -> Seq:
+async def known_position(number: int, turn: TurnRecord, name: str, log: EventLog) -> Seq:
+    """Return the position after which a client wants to hear a turn.
+
+    Raises:
+        RequestInvalid: it is after the turn's last event; the text calls it ``name``.
+    """
     if turn.error_code == "stream_interrupted" and number >= turn.last_seq:
         # A crash took events that this client saw; what it needs to hear is the ending.
         return Seq(turn.last_seq - 1)

@@ -36,6 +36,10 @@ _DEFAULTS: Final = (
 # RFC 6797, section 7.2: not over plain HTTP. The site's other names are the operator's.
 _TLS_ONLY: Final = (b"strict-transport-security", b"max-age=31536000")
 
+_REQUESTS: Final = ("http", "websocket")
+_STARTS: Final = ("http.response.start", "websocket.http.response.start")
+"""The second is a socket's that is refused."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderPolicy:
@@ -59,7 +63,7 @@ class RequestIds:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        if scope["type"] not in _REQUESTS:
             await self._app(scope, receive, send)
             return
         request_id = new_id("req")
@@ -67,7 +71,7 @@ class RequestIds:
         header = (b"x-request-id", request_id.encode())
 
         async def send_with_id(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in _STARTS:
                 message["headers"] = [*message.get("headers", ()), header]
             await send(message)
 
@@ -83,14 +87,14 @@ class SafeHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        if scope["type"] not in _REQUESTS:
             await self._app(scope, receive, send)
             return
-        tls = self._tls_only and scope.get("scheme") == "https"
+        tls = self._tls_only and scope.get("scheme") in ("https", "wss")
         added = (*_DEFAULTS, _TLS_ONLY) if tls else _DEFAULTS
 
         async def send_safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in _STARTS:
                 given = message["headers"] = list(message.get("headers", ()))
                 names = {name.lower() for name, _ in given}
                 given += [each for each in added if each[0] not in names]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from turnwire.admission.api_keys import opens
 from turnwire.clock import Now
@@ -46,7 +46,7 @@ class KeyWatch:
         self._used: dict[str, int] = {}
         self._noted: dict[str, int] = {}
 
-    def let_in(self, request: Request, key: HeldKey) -> None:
+    def let_in(self, request: HTTPConnection, key: HeldKey) -> None:
         """Note that the key was used, and that this request hangs on it.
 
         Raises:

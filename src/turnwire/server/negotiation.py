@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from turnwire.language import language_of
 
@@ -25,7 +26,7 @@ def wants_tokens(request: Request) -> bool:
     return request.query_params.get("tokens", "").lower() in ("true", "1")
 
 
-def locale(chosen: str | None, request: Request, message: str) -> str:
+def locale(chosen: str | None, request: HTTPConnection, message: str) -> str:
     """Return the turn's language: the body's, else the message's own, else the header's first.
 
     A message tells English from Spanish and neither from a third, so it counts only where the
@@ -38,7 +39,7 @@ def locale(chosen: str | None, request: Request, message: str) -> str:
     return others if others is not None and language_of(message) == others else accepted
 
 
-def _accepted(request: Request) -> str:
+def _accepted(request: HTTPConnection) -> str:
     """Return the first of ``Accept-Language``."""
     named = [
         (weight, tag)

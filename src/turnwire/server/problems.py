@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -97,7 +97,7 @@ def install(app: FastAPI, *, messages: bool, erred: Callable[[str], None]) -> No
 
     async def refused(request: Request, error: Exception) -> Response:
         erred(cast("TurnwireError", error).code)
-        return await _refused(request, error)
+        return refusal(request, cast("TurnwireError", error))
 
     async def http(request: Request, error: Exception) -> Response:
         erred(_code(error))
@@ -142,14 +142,13 @@ def _said(finding: ErrorDetails) -> str:
     return finding["msg"].removeprefix("Value error, ")
 
 
-def request_id(request: Request) -> str:
+def request_id(request: HTTPConnection) -> str:
     """Return the id that the request was given by :class:`turnwire.server.headers.RequestIds`."""
     return getattr(request.state, "request_id", "")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    if not isinstance(error, TurnwireError):
-        raise error
+def refusal(request: HTTPConnection, error: TurnwireError) -> Response:
+    """Return an error in the envelope of the contract."""
     body: dict[str, object] = {
         "code": error.code,
         "message": error.public if isinstance(error, TurnBroken) else str(error),
@@ -170,7 +169,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": body}, status_code=error.status, headers=headers)
 
 
-def _note(request: Request, error: TurnwireError) -> None:
+def _note(request: HTTPConnection, error: TurnwireError) -> None:
     client = request.client.host if request.client else ""
     extra = {"code": error.code, "client": client}
     if error.status >= 500:
@@ -199,7 +198,7 @@ def _code(error: Exception) -> str:
 async def _invalid(request: Request, error: Exception) -> Response:
     found = cast("RequestValidationError", error).errors()
     pairs = [(".".join(map(str, each["loc"])), str(each["msg"])) for each in found]
-    return await _refused(request, RequestInvalid(*pairs))
+    return refusal(request, RequestInvalid(*pairs))
 
 
 async def _left(request: Request, error: Exception) -> Response:

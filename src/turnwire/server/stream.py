@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -18,12 +18,15 @@ from turnwire.ids import new_id
 from turnwire.server.key_watch import KeyWatch
 from turnwire.server.problems import CLIENT_HAS_LEFT, failure, request_id
 from turnwire.server.turns import Followed
-from turnwire.server.wires import answer, attached
+from turnwire.server.wires import answer, attached, studio
 from turnwire.storage.base import EventLog, Patience
 from turnwire.wires.answer import Answer
-from turnwire.wires.base import Wire
+from turnwire.wires.base import Wire, WireMessage
 from turnwire.wires.execution import Execution
 from turnwire.wires.framings.sse import CONTENT_TYPE, HEADERS, KEEP_ALIVE, frames
+from turnwire.wires.studio import Studio
+
+T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("turnwire.server")
 
@@ -73,9 +76,17 @@ class Streams:
         documents = self._policy.documents
         return await attached(name, followed, self._log, tokens=tokens, documents=documents)
 
+    async def studio(
+        self, followed: Followed, *, client_message_id: str | None, retells: bool
+    ) -> Studio:
+        """Return the studio wire for a turn that may have said something before."""
+        return await studio(
+            followed, self._log, client_message_id=client_message_id, retells=retells
+        )
+
     def sse(self, followed: Followed, wire: Wire) -> Response:
         """Return the turn as server-sent events; the head leaves before any model is called."""
-        return _Stream(self._frames(followed, wire), self._watch)
+        return _Stream(self.written(followed, wire, frames, KEEP_ALIVE), self._watch)
 
     async def json(self, followed: Followed, request: Request) -> Response:
         """Return the turn's answer in one piece, or its failure as a status."""
@@ -108,13 +119,23 @@ class Streams:
         response = wire.response(last).model_dump(mode="json", exclude_none=True)
         return JSONResponse(response)
 
-    async def _frames(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
-        """Yield the stream with its terminator, whatever becomes of the log or of the wire."""
+    async def written(
+        self,
+        followed: Followed,
+        wire: Wire,
+        encode: Callable[[Sequence[WireMessage]], T],
+        silence: T,
+    ) -> AsyncGenerator[T, None]:
+        """Yield the turn with its terminator, whatever becomes of the log or of the wire.
+
+        What is ready together is encoded together; where a heartbeat passes without a message,
+        ``silence`` is yielded.
+        """
         error_id = new_id("err")
         self.open += 1
         try:
             with self._supervisor.watching(followed.turn_id):
-                async with aclosing(self._writes(followed, wire)) as writes:
+                async with aclosing(self._writes(followed, wire, encode, silence)) as writes:
                     async for each in writes:
                         yield each
         except Exception as error:  # the head is out: all that is left is to say so
@@ -122,12 +143,17 @@ class Streams:
             _LOG.error("a stream broke: %s", type(error).__name__, extra=extra)
         finally:
             self.open -= 1
-        closing = frames(wire.end(error_id=error_id))
+        closing = list(wire.end(error_id=error_id))
         if closing:
-            yield closing
+            yield encode(closing)
 
-    async def _writes(self, followed: Followed, wire: Wire) -> AsyncGenerator[bytes, None]:
-        """Yield what is ready together; a comment where a heartbeat passes without a frame."""
+    async def _writes(
+        self,
+        followed: Followed,
+        wire: Wire,
+        encode: Callable[[Sequence[WireMessage]], T],
+        silence: T,
+    ) -> AsyncGenerator[T, None]:
         time = asyncio.get_running_loop().time
         heartbeat, pace = self._policy.heartbeat_seconds, self._policy.pace_seconds
         writes, written = 0, time()
@@ -141,9 +167,9 @@ class Streams:
             async for batch in batches:
                 messages = [message for each in batch for message in wire.say(each)]
                 if messages:
-                    yield frames(messages)
+                    yield encode(messages)
                 elif not batch:
-                    yield KEEP_ALIVE
+                    yield silence
                 else:
                     continue
                 writes += 1

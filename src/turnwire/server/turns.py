@@ -73,6 +73,8 @@ class NewTurn:
     """The caller's trace, if they have one; none: the turn gets its own."""
     hints: Hints = NO_HINTS
     channel: Channel = "app"
+    may_open: bool = False
+    """Whether the conversation may be new; see :class:`turnwire.admission.decide.Ask`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +184,9 @@ class Turns:
             Answer(pause_id=each.pause.pause_id, decision="answered", decided_by=principal.id)
             for each in named
         ]
-        return await self._resume(principal, named[0], decided, answers)
+        # An approval is a person's word that something is to happen: it outlives their connection.
+        approved = named[0].pause.kind == "approval"
+        return await self._resume(principal, named[0], decided, answers, confirmed=approved)
 
     async def waiting(
         self, conversation_id: ConversationId | None = None, *, kind: str | None = None
@@ -194,11 +198,17 @@ class Turns:
         ]
 
     async def cancel(
-        self, principal: Principal, conversation_id: ConversationId
+        self,
+        principal: Principal,
+        conversation_id: ConversationId,
+        turn_id: TurnId | None = None,
     ) -> TurnRecord | None:
-        """Stop what the conversation does; return the turn that was stopped, if there was one."""
+        """Stop what the conversation does; return the turn that was stopped, if there was one.
+
+        With ``turn_id`` no other turn is stopped.
+        """
         await owned(self.store, principal, conversation_id)
-        return await self._stop(conversation_id)
+        return await self._stop(conversation_id, turn_id)
 
     async def erase(self, principal: Principal, conversation_id: ConversationId) -> None:
         """Delete the conversation, with all that the agent keeps of it."""
@@ -214,9 +224,11 @@ class Turns:
         for agent in self.agents.values():  # and what a turn wrote that began meanwhile
             await agent.forget(conversation_id)
 
-    async def _stop(self, conversation_id: ConversationId) -> TurnRecord | None:
+    async def _stop(
+        self, conversation_id: ConversationId, turn_id: TurnId | None = None
+    ) -> TurnRecord | None:
         active = (await self.store.facts("", conversation_id, None)).active
-        if active is None:
+        if active is None or turn_id not in (None, active.turn_id):
             return None
         if not await self.supervisor.cancel(active.turn_id):
             await self._drop(active)
@@ -233,6 +245,7 @@ class Turns:
                 body_hash=new.body_hash,
                 now=now,
                 charges=self.policy.quotas.charges(new.principal, now=now),
+                may_open=new.may_open,
             )
             facts = await self.store.facts(
                 ask.principal, ask.conversation_id, new.idempotency_key, charges=ask.charges
@@ -352,9 +365,11 @@ class Turns:
         record: PauseRecord,
         answers: Sequence[Answer],
         values: Mapping[PauseId, JsonValue],
+        *,
+        confirmed: bool = False,
     ) -> Followed:
         try:
-            return await self.go_on(caller, record, answers, values)
+            return await self.go_on(caller, record, answers, values, confirmed=confirmed)
         except Conflict:
             await self._retell(record, values)
             raise ResumeUnavailable from None

@@ -12,6 +12,7 @@ from turnwire.storage.base import EventLog
 from turnwire.wires.answer import Answer
 from turnwire.wires.base import Wire
 from turnwire.wires.execution import Execution
+from turnwire.wires.studio import Studio
 
 NAMES: Final = ("execution", "answer")
 
@@ -44,6 +45,16 @@ async def answer(followed: Followed, log: EventLog, *, documents: str | None = N
     replaced = [each.seq for each in known if isinstance(each.event, TextReplaced)]
     wire = Answer(replaced_at=max(replaced, default=BEGINNING), documents=documents)
     _tell(wire, known, followed)
+    return wire
+
+
+async def studio(
+    followed: Followed, log: EventLog, *, client_message_id: str | None, retells: bool
+) -> Studio:
+    """Return the studio wire for a turn that may have said something before."""
+    wire = Studio(client_message_id=client_message_id, retells=retells)
+    if followed.after > BEGINNING:
+        _tell(wire, await _so_far(log, followed.turn_id), followed)
     return wire
 
 

@@ -75,6 +75,7 @@ TURNS_RUNNING: Final = Metric(
 STREAMS_OPEN: Final = Metric(
     "turnwire_streams_open", "gauge", (), "Event streams that are being written now."
 )
+SOCKETS_OPEN: Final = Metric("turnwire_sockets_open", "gauge", (), "Sockets that are open now.")
 REQUEST_ERRORS: Final = Metric(
     "turnwire_request_errors_total",
     "counter",
@@ -118,6 +119,7 @@ METRICS: Final = (
     PAUSES_OPEN,
     TURNS_RUNNING,
     STREAMS_OPEN,
+    SOCKETS_OPEN,
     REQUEST_ERRORS,
     STORE_FAILURES,
     PROVIDER_CALLS,
