@@ -15,7 +15,7 @@ from turnwire.engine.runner import Limits, Reporter, Run
 from turnwire.engine.turn import Turn
 from turnwire.errors import Draining, Overloaded, StorageUnavailable, StreamInterrupted
 from turnwire.events import Envelope
-from turnwire.ids import TurnId, new_id
+from turnwire.ids import ConversationId, TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, Opening, Store
 from turnwire.storage.members import Charge
 from turnwire.work import Work
@@ -99,6 +99,8 @@ class Supervisor:
         """Turns that are being stored and will run here."""
         self._drained = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._owed: dict[ConversationId, set[asyncio.Task[None]]] = {}
+        """What runs have left to be done."""
         self.draining = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -212,6 +214,11 @@ class Supervisor:
         if active is not None:
             await asyncio.wait([active.done])
 
+    async def settled(self, conversation_id: ConversationId) -> None:
+        """Wait for what the conversation's runs have left to be done."""
+        while owed := self._owed.get(conversation_id):
+            await asyncio.wait(owed)
+
     async def restore(self, turn_id: TurnId) -> Turn:
         """Return the turn as its log tells it."""
         return Turn.restore(turn_id, await self._store.read(turn_id))
@@ -299,7 +306,7 @@ class Supervisor:
             self._interrupt(active)
         try:
             with self._observer.running(work):
-                own = replace(work, own=partial(self._own_action, active))
+                own = replace(work, own=partial(self._own_action, active, work.conversation_id))
                 await active.run.work(agent, own, self._policy.limits)
         except Exception as error:  # a bug of ours must not take the other turns along
             self._reporter.failed(error, error_id=new_id("err"), turn_id=work.turn_id)
@@ -320,12 +327,25 @@ class Supervisor:
         active.run.draining = True
         self._stop(active)
 
-    def _own_action(self, active: _Active, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _own_action(
+        self,
+        active: _Active,
+        conversation_id: ConversationId,
+        work: Coroutine[Any, Any, None],
+    ) -> asyncio.Task[None]:
         """Start what a person approved; it ends before its run is stopped."""
         task = self._own(work)
         active.acting.add(task)
         task.add_done_callback(partial(self._acted, active))
+        self._owed.setdefault(conversation_id, set()).add(task)
+        task.add_done_callback(partial(self._settle, conversation_id))
         return task
+
+    def _settle(self, conversation_id: ConversationId, task: asyncio.Task[None]) -> None:
+        owed = self._owed[conversation_id]
+        owed.discard(task)
+        if not owed:
+            del self._owed[conversation_id]
 
     def _acted(self, active: _Active, task: asyncio.Task[None]) -> None:
         active.acting.discard(task)
