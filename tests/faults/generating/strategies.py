@@ -231,6 +231,7 @@ _ROUTES: Final = [
     ("POST", "/conversations/{}/cancel"), ("GET", "/conversations/{}/turns/{}"),
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
     ("GET", "/schemas/{}.json"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
+    ("GET", "/memory"), ("DELETE", "/memory"), ("DELETE", "/memory/{}"),
     ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"), ("GET", "/app.css"),
 ]  # fmt: skip
 _SLUGS: Final = {"/agents/{}": "echo", "/schemas/{}.json": "answer"}
