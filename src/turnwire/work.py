@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import JsonValue
 
-from turnwire.events import Fact
+from turnwire.events import Fact, Pause
 from turnwire.ids import ConversationId, PauseId, RunId, TurnId
 
 Channel = Literal["app", "text"]
@@ -55,6 +55,16 @@ class Unsettled:
     messages: tuple[Message, ...]
     content: str
     """The partial answer that people saw; may be empty."""
+
+
+EXPIRED: Final = "expired"
+"""The decision that a graph is told where an answer can't come any more."""
+
+
+def expired_answer(pause: Pause) -> dict[str, JsonValue]:
+    """Return what a graph is told of a pause that nobody answered in time."""
+    about: dict[str, JsonValue] = {"decision": EXPIRED}
+    return about | {"confirmation_id": pause.pause_id} if pause.kind == "confirmation" else about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""A graph that puts actions to the member: `<address> | <reason> | <reason> …`, one for each."""
+"""A graph that puts actions to the member: `<address> | <reason> | <reason> …`, one for each.
+
+The tool stands behind the address, or for one action behind its reason: `<reason> @ <tool>`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -80,10 +83,11 @@ async def _plan(state: Asked, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     address, *reasons = [each.strip() for each in str(state["messages"][-1].text).split("|")]
     upstream, _, name = address.partition(" ")
     proposed: list[dict[str, Any]] = []
-    for number, reason in enumerate(reasons, 1):
+    for number, each in enumerate(reasons, 1):
+        reason, _, own = each.partition(" @ ")
         call = Call(
             tool_call_id=f"call_{number}",
-            name=name or "book_call",
+            name=own or name or "book_call",
             arguments={"upstream": upstream, "reason": reason},
         )
         proposal = TOOLS.propose(call, principal=runtime.context.principal, locale="en")

@@ -167,6 +167,40 @@ def test_an_approval_that_comes_too_late_is_refused_and_told_apart_from_a_no(
     assert steps(members.data_dir, no.ids["no"]) == ["proposed", "rejected"]
 
 
+def test_an_action_that_expired_beside_an_answered_one_is_told_as_not_done_and_the_turn_ends(
+    members: Acting, upstream: Upstream
+):
+    waiting = propose(members.api(), upstream.url, "late @ soon_call", "one", "two")
+    time.sleep(SHORT)
+    first = waiting.decided("one")
+    expired = "The time to confirm this has passed, and it was not done."
+    assert sorted(ended(first)) == sorted(
+        [(waiting.ids["late"], "error", expired), (waiting.ids["one"], "ok", None)]
+    )
+    assert first[-1].data["finish_reason"] == "awaiting_confirmation"
+    assert list(Waiting(waiting.api, [waiting.frames[0], *first]).ids) == ["two"]
+    last = waiting.decided("two", "reject")
+    assert ended(last) == [(waiting.ids["two"], "rejected", None)]
+    assert last[-1].data["finish_reason"] == "stop"
+    assert _said(last) == f"late: expired {expired}; one: ok; two: rejected {{'feedback': None}}"
+    assert upstream.booked == ["one"]
+    assert steps(members.data_dir, waiting.ids["late"]) == ["proposed", "expired"]
+    assert _code(waiting.decide("late")) == (403, "confirmation_unavailable")
+    again = told_again(waiting.api, waiting.frames)
+    assert ended(again) == [*ended(first), *ended(last)]
+
+
+def test_a_no_beside_an_expired_action_ends_the_turn_too(members: Acting, upstream: Upstream):
+    waiting = propose(members.api(), upstream.url, "late @ soon_call", "one")
+    time.sleep(SHORT)
+    frames = waiting.decided("one", "reject")
+    assert frames[-1].data["finish_reason"] == "stop"
+    assert {status for _, status, _ in ended(frames)} == {"error", "rejected"}
+    assert upstream.booked == []
+    path = f"/conversations/{waiting.conversation_id}"
+    assert waiting.api.http.get(f"{path}/pauses").json() == {"pauses": []}
+
+
 def test_at_the_deadline_what_is_told_and_what_ran_agree(members: Acting, upstream: Upstream):
     def answer(number: int) -> tuple[str, int, str]:
         reason = f"edge {number}"

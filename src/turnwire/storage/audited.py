@@ -1,6 +1,6 @@
 """Which entries of the audit a confirmation's record makes, and what it grants."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -56,6 +56,20 @@ def following(entry: AuditEntry, step: Step, result: Result, *, at: int) -> Audi
 def confirmations(records: Iterable[PauseRecord]) -> list[PauseRecord]:
     """Return those that are audited."""
     return [each for each in records if each.pause.kind == KIND]
+
+
+def past(
+    records: Iterable[PauseRecord], answered: Collection[str], *, at: int
+) -> list[PauseRecord]:
+    """Return those that nobody can answer at ``at`` (ms) any more, with that as their decision.
+
+    ``answered``: the ids of those that are answered now.
+    """
+    return [
+        replace(each, phase="dropped", decision="expired")
+        for each in records
+        if each.pause.pause_id not in answered and expired([each], at=at)
+    ]
 
 
 def expired(records: Sequence[PauseRecord], *, at: int) -> bool:

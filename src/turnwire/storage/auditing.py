@@ -103,6 +103,12 @@ def find(db: Connection, query: AuditQuery) -> list[AuditEntry]:
     return [audit_entry(each) for each in rows]
 
 
+def opened(db: Connection, which: ColumnElement[bool]) -> list[PauseRecord]:
+    """Return open pauses, oldest first."""
+    query = select(PAUSES).where(which, PAUSES.c.phase == "open").order_by(PAUSES.c.position)
+    return [pause_record(each) for each in db.execute(query).mappings()]
+
+
 def _entry(db: Connection, confirmation_id: str, step: Step) -> AuditEntry | None:
     one = and_(AUDIT.c.confirmation_id == confirmation_id, AUDIT.c.step == step)
     row = db.execute(select(AUDIT).where(one)).mappings().first()
@@ -111,5 +117,4 @@ def _entry(db: Connection, confirmation_id: str, step: Step) -> AuditEntry | Non
 
 def _confirmations(db: Connection, which: ColumnElement[bool]) -> list[PauseRecord]:
     """Return open confirmations."""
-    query = select(PAUSES).where(which, PAUSES.c.kind == KIND, PAUSES.c.phase == "open")
-    return [pause_record(each) for each in db.execute(query).mappings()]
+    return opened(db, and_(which, PAUSES.c.kind == KIND))

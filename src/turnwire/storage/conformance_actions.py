@@ -8,7 +8,7 @@ from turnwire.clock import system_now
 from turnwire.events import Envelope, Pause, TurnPaused
 from turnwire.ids import PauseId, new_id
 from turnwire.storage.audit import AuditEntry, AuditQuery
-from turnwire.storage.base import Answer, Conflict, Store
+from turnwire.storage.base import Answer, Conflict, PauseRecord, Store
 from turnwire.storage.conformance import Check, Script
 
 _WHO: Final = "member:1"
@@ -24,6 +24,8 @@ class Asked(Script):
         super().__init__()
         self.principal = principal
         self.ids: list[PauseId] = []
+        self.gone: list[PauseRecord] = []
+        """What had expired beside the latest answer."""
 
     async def wait(self, store: Store, count: int = 1, *, expires_in_ms: int = _SOON) -> None:
         """Begin, and put so many confirmations to the member."""
@@ -31,8 +33,14 @@ class Asked(Script):
         self.ids = [PauseId(new_id("cnf")) for _ in range(count)]
         await store.append(self.put(*self.ids, expires_in_ms=expires_in_ms))
 
-    def put(self, *ids: PauseId, expires_in_ms: int = _SOON) -> list[Envelope]:
-        """Return the pause that asks."""
+    def put(
+        self,
+        *ids: PauseId,
+        expires_in_ms: int = _SOON,
+        late: Sequence[PauseId] = (),
+        more: Sequence[Pause] = (),
+    ) -> list[Envelope]:
+        """Return the pause that asks; nobody can answer those that are ``late``."""
         now = system_now()
         pauses = tuple(
             Pause(
@@ -47,11 +55,11 @@ class Asked(Script):
                     "arguments_hash": _HASH,
                 },
                 requested_ms=now,
-                expires_ms=now + expires_in_ms,
+                expires_ms=now + (-1 if each in late else expires_in_ms),
             )
             for each in ids
         )
-        return self.write(TurnPaused(pauses=pauses, draft="I would call."))
+        return self.write(TurnPaused(pauses=(*pauses, *more), draft="I would call."))
 
     async def answer(self, store: Store, decision: str = "approve", which: int = 0) -> bool:
         """Answer one confirmation; whether that was taken."""
@@ -59,10 +67,11 @@ class Asked(Script):
         at = len(self.log)
         started = self.start()
         try:
-            await store.resume(self.turn_id, [answer], started, now=system_now())
+            gone = await store.resume(self.turn_id, [answer], started, now=system_now())
         except Conflict:
             del self.log[at:]
             return False
+        self.gone = list(gone)
         return True
 
     async def take(self, store: Store, which: int = 0, **other: str) -> bool:
@@ -198,6 +207,46 @@ async def an_approval_that_comes_too_late_is_told_as_expired(store: Store) -> No
     assert record.phase == "open"
 
 
+async def what_expired_beside_an_answer_is_told_and_grants_nothing(store: Store) -> None:
+    """The turn does not wait for what nobody can answer; what is not late goes on waiting."""
+    asked, question = Asked(), PauseId("pse_1")
+    await store.begin(asked.opening(principal=asked.principal))
+    asked.ids = [PauseId(new_id("cnf")) for _ in range(3)]
+    late = Pause(pause_id=question, kind="input", payload=None, requested_ms=0, expires_ms=1)
+    put = asked.put(*asked.ids, late=asked.ids[1:2], more=[late])
+    await store.append(put)
+    assert await asked.answer(store)
+
+    records = {each.pause.pause_id: each for each in await store.pauses(asked.conversation_id)}
+    told = [(records[each].phase, records[each].decision) for each in (*asked.ids, question)]
+    gone = ("dropped", "expired")
+    assert told == [("answered", "approve"), gone, ("open", None), gone]
+    assert asked.gone == [records[asked.ids[1]], records[question]]
+    assert (await asked.steps(store, 1))[1:] == [("decision", "expired")]
+    assert (await asked.steps(store, 2))[1:] == []
+    assert [await asked.take(store, each) for each in range(3)] == [True, False, False]
+    await store.append(asked.put(asked.ids[2]))
+    assert not await asked.answer(store, which=1)
+    assert await asked.answer(store, which=2)
+    assert asked.gone == []
+
+
+async def a_refused_answer_leaves_what_expired_beside_it(store: Store) -> None:
+    """Where nothing is taken, nothing else is: the turn waits as before."""
+    asked = Asked()
+    await store.begin(asked.opening(principal=asked.principal))
+    asked.ids = [PauseId(new_id("cnf")) for _ in range(3)]
+    await store.append(asked.put(*asked.ids, late=asked.ids[:2]))
+
+    assert not await asked.answer(store, which=0)
+    phases = {each.phase for each in await store.pauses(asked.conversation_id)}
+    assert phases == {"open"}
+    assert (await asked.steps(store, 1))[1:] == []
+    assert await asked.answer(store, which=2)
+    assert [each.pause.pause_id for each in asked.gone] == asked.ids[:2]
+    assert (await asked.steps(store, 0))[1:] == [("decision", "expired")]
+
+
 async def a_confirmation_that_nobody_answers_is_told_as_dropped(store: Store) -> None:
     """Where the member asks something else; one whose time was over by then has expired."""
     asked, expired = await _asked(store), await _asked(store, expires_in_ms=-1)
@@ -279,6 +328,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     the_audit_tells_a_confirmation_from_proposal_to_outcome,
     a_failure_is_told_with_its_code,
     an_approval_that_comes_too_late_is_told_as_expired,
+    what_expired_beside_an_answer_is_told_and_grants_nothing,
+    a_refused_answer_leaves_what_expired_beside_it,
     a_confirmation_that_nobody_answers_is_told_as_dropped,
     a_question_that_waits_on_is_proposed_once,
     what_a_crash_left_open_is_told_as_unknown,

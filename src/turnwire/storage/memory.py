@@ -16,6 +16,7 @@ from turnwire.storage.audited import (
     expired,
     following,
     grants,
+    past,
     proposal,
 )
 from turnwire.storage.base import (
@@ -167,7 +168,7 @@ class MemoryStore:
         *,
         now: int,
         charges: Sequence[Charge] = (),
-    ) -> None:
+    ) -> Sequence[PauseRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
         self._require_paused(turn_id)
         at, answered = self._now(), {each.pause_id: each for each in answers}
@@ -193,9 +194,14 @@ class MemoryStore:
                 decided_by=each.decided_by,
             )
         self._audit.add(decided)
+        mine = [each for each in self._pauses.values() if each.turn_id == turn_id]
+        gone = past(mine, answered, at=at)
+        self._pauses.update((each.pause.pause_id, each) for each in gone)
+        self._audit.add(decision(each, None, at=at) for each in confirmations(gone))
         self._meters.go_on(turn_id, now=now)
         self._meters.take(turn_id, charges)
         self._start(started)
+        return gone
 
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
