@@ -11,12 +11,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.server import acting_graph
 from tests.server.acting_graph import SHORT
 from tests.server.answering import Members, asked, told_again
 from tests.server.confirming import GRAPH, Waiting, audit, ended, propose, steps
 from tests.server.member_graph import SignIns
 from tests.server.reading import Frame
-from tests.server.running import InThread, eventually
+from tests.server.running import PATIENCE, InThread, eventually
 from tests.server.upstream import Upstream
 
 
@@ -308,6 +309,35 @@ def test_a_turn_that_is_cancelled_in_an_action_first_tells_its_end(
     assert told[-1].data["finish_reason"] in ("cancelled", "stop")
     again = told_again(api, waiting.frames)
     assert ended(again) == ended(told)
+
+
+@pytest.mark.parametrize("stop", ["cancel", "erase"])
+def test_an_approved_action_that_is_stopped_before_it_begins_is_told_as_not_run_at_once(
+    members: Acting, upstream: Upstream, stop: str
+):
+    waiting = propose(members.api(), upstream.url, "stall")
+    acting_graph.stalled.clear()
+    path = f"/conversations/{waiting.conversation_id}"
+    with ThreadPoolExecutor(1) as pool:
+        frames = pool.submit(waiting.decided, "stall")
+        assert acting_graph.stalled.wait(PATIENCE)
+        assert steps(members.data_dir, waiting.ids["stall"]) == ["proposed", "approved"]
+        if stop == "cancel":
+            waiting.api.http.post(f"{path}/cancel").raise_for_status()
+        else:
+            waiting.api.http.delete(path).raise_for_status()
+        assert frames.result()[-1].data["finish_reason"] == "cancelled"
+    assert steps(members.data_dir, waiting.ids["stall"]) == ["proposed", "approved", "not_run"]
+    assert upstream.booked == []
+
+
+def test_an_approved_action_whose_turn_fails_before_it_begins_is_told_as_not_run_at_once(
+    members: Acting, upstream: Upstream
+):
+    waiting = propose(members.api(), upstream.url, "break")
+    assert waiting.decided("break")[-1].data["code"] == "agent_error"
+    assert steps(members.data_dir, waiting.ids["break"]) == ["proposed", "approved", "not_run"]
+    assert upstream.booked == []
 
 
 def test_a_server_that_goes_away_waits_for_an_action(tmp_path: Path, upstream: Upstream):

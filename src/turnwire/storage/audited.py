@@ -53,6 +53,19 @@ def following(entry: AuditEntry, step: Step, result: Result, *, at: int) -> Audi
     )
 
 
+def left(approved: AuditEntry, *, is_begun: bool, at: int) -> AuditEntry:
+    """Return the outcome of an approved action that nobody carries out any more."""
+    return following(approved, "outcome", "unknown" if is_begun else "not_run", at=at)
+
+
+def is_granted(entry: AuditEntry) -> bool:
+    """Whether an action was approved that only its grant lets begin.
+
+    One without a hash is a graph's own: what it does, it does by itself.
+    """
+    return entry.result == "approved" and entry.arguments_hash != ""
+
+
 def confirmations(records: Iterable[PauseRecord]) -> list[PauseRecord]:
     """Return those that are audited."""
     return [each for each in records if each.pause.kind == KIND]

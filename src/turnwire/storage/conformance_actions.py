@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pydantic import JsonValue
+
 from turnwire.clock import system_now
 from turnwire.events import Envelope, Pause, TurnPaused
 from turnwire.ids import PauseId, new_id
@@ -134,8 +136,41 @@ async def a_grant_ends_with_its_turn(store: Store) -> None:
     await store.append(asked.fail())
 
     assert not await asked.take(store)
-    assert await store.close_actions() == 1
     assert (await asked.steps(store))[-1] == ("outcome", "not_run")
+    assert await store.close_actions() == 0
+
+
+async def what_was_approved_and_not_begun_is_told_as_the_turn_ends(store: Store) -> None:
+    """Cancelled, failed or completed; a pause is no end, and what was begun tells its own."""
+    for ending in ("cancelled", "stop", None):
+        asked = await _asked(store, 3)
+        await asked.answer(store, which=0)
+        await asked.take(store, which=0)
+        await store.append(asked.put(*asked.ids[1:]))
+        await asked.answer(store, which=1)
+        await store.append(asked.put(asked.ids[2]))
+        assert (await asked.steps(store, 1))[-1] == ("decision", "approved")
+        await asked.answer(store, "reject", which=2)
+        await store.append(asked.fail() if ending is None else asked.complete("", ending))
+        ends = [(await asked.steps(store, each))[-1][1] for each in range(3)]
+        assert ends == ["started", "not_run", "rejected"], ending
+        await store.note_outcome(asked.ids[0], "ok", code=None, receipt=None)
+        assert (await asked.steps(store, 0))[-1] == ("outcome", "ok")
+
+
+async def what_a_graph_does_by_itself_has_no_outcome(store: Store) -> None:
+    """Nobody knows here whether it was done: no grant lets it begin."""
+    asked = Asked()
+    await store.begin(asked.opening(principal=asked.principal))
+    asked.ids = [PauseId(new_id("cnf"))]
+    payload: JsonValue = {"tool_call_id": "call_1", "name": "send_mail", "risk": "write"}
+    own = Pause(pause_id=asked.ids[0], kind="confirmation", payload=payload, requested_ms=0)
+    await store.append(asked.put(more=[own]))
+    assert await asked.answer(store)
+    await store.append(asked.complete("Sent."))
+
+    assert await store.close_actions() == 0
+    assert (await asked.steps(store))[-1] == ("decision", "approved")
 
 
 async def an_old_approval_never_grants_a_newer_request(store: Store) -> None:
@@ -324,6 +359,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     a_grant_is_for_one_member_one_tool_and_its_arguments,
     a_rejection_grants_nothing,
     a_grant_ends_with_its_turn,
+    what_was_approved_and_not_begun_is_told_as_the_turn_ends,
+    what_a_graph_does_by_itself_has_no_outcome,
     an_old_approval_never_grants_a_newer_request,
     the_audit_tells_a_confirmation_from_proposal_to_outcome,
     a_failure_is_told_with_its_code,

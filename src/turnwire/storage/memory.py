@@ -477,15 +477,17 @@ class MemoryStore:
                 self._pauses.setdefault(each.pause.pause_id, each)
             self._audit.add(map(proposal, confirmations(asked)))
             if turn.phase in ("completed", "failed"):
-                self._drop_open(turn_id, at=envelopes[-1].ts_ms)
+                self._close_pauses(turn_id, at=envelopes[-1].ts_ms)
         if ends_run(envelopes):
             self._receipts[turn_id] = receipt = receipt_of(log)
             is_over = turn.phase != "paused"
             self._meters.settle(turn_id, receipt.usage.total_tokens, is_over=is_over)
 
-    def _drop_open(self, turn_id: TurnId, *, at: int) -> None:
-        """Nobody waits for an answer any more."""
+    def _close_pauses(self, turn_id: TurnId, *, at: int) -> None:
+        """Nobody waits for an answer any more, and nobody begins what was approved."""
         for pause_id, record in self._pauses.items():
+            if record.turn_id == turn_id:
+                self._audit.add(self._audit.not_begun(pause_id, at=at))
             if record.turn_id == turn_id and record.phase == "open":
                 gone = confirmations([record])
                 self._audit.add(decision(each, None, at=at) for each in gone)

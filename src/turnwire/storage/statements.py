@@ -92,10 +92,8 @@ _REPEATED: Final = Prepared(
         TURNS.c.idempotency_key == bindparam("idempotency_key"),
     )
 )
-_OPEN: Final = Prepared(
-    select(PAUSES.c.pause_id).where(
-        PAUSES.c.turn_id == bindparam("turn_id"), PAUSES.c.phase == bindparam("phase")
-    )
+_ASKED: Final = Prepared(
+    select(PAUSES.c.phase).where(PAUSES.c.turn_id == bindparam("turn_id")).distinct()
 )
 _CONVERSATION: Final = Prepared(
     select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == bindparam("conversation_id"))
@@ -174,14 +172,17 @@ def settle(db: Connection, envelopes: Sequence[Envelope], receipt: Receipt | Non
             db.execute(sqlite.insert(PAUSES).on_conflict_do_nothing(), rows)
             auditing.add(db, map(proposal, confirmations(asked)))
     if changed["phase"] in ENDED:
-        _drop_open(db, turn_id, at=envelopes[-1].ts_ms)
+        _close_pauses(db, turn_id, at=envelopes[-1].ts_ms)
     if ends_run(envelopes):
         _account(db, turn_id, receipt, is_over=changed["phase"] != "paused")
 
 
-def _drop_open(db: Connection, turn_id: TurnId, *, at: int) -> None:
-    """Nobody waits for an answer any more."""
-    if _OPEN.rows(db, {"turn_id": turn_id, "phase": "open"}):
+def _close_pauses(db: Connection, turn_id: TurnId, *, at: int) -> None:
+    """Nobody waits for an answer any more, and nobody begins what was approved."""
+    phases = {each["phase"] for each in _ASKED.rows(db, {"turn_id": turn_id})}
+    if "answered" in phases:
+        auditing.not_begun(db, turn_id, at=at)
+    if "open" in phases:
         auditing.dropped(db, turn_id, at=at)
         mine = and_(PAUSES.c.turn_id == turn_id, PAUSES.c.phase == "open")
         db.execute(update(PAUSES).where(mine).values(phase="dropped"))
