@@ -87,7 +87,10 @@ class Work:
     hints: Hints = NO_HINTS
     channel: Channel = "app"
     can_sign_in: bool = False
-    """Whether the caller is a member with a session, to which a sign-in can be attached."""
+    """Whether the caller is a member with a session, to which a sign-in can be attached.
+
+    Nobody else can answer a confirmation either.
+    """
     confirmed: bool = False
     """A person has said what is to happen: the run goes on although every client leaves."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
