@@ -18,7 +18,7 @@ from turnwire.events import Envelope
 from turnwire.ids import ConversationId, TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, Opening, Store
 from turnwire.storage.members import Charge
-from turnwire.work import Work
+from turnwire.work import Work, expired_answer
 
 _LET_GO_SECONDS: Final = 5.0
 """How long a cancelled run may clean up before it is given its ending by force."""
@@ -146,7 +146,12 @@ class Supervisor:
         self.require_capacity()
         dropped = opening.dropped[1] if opening.dropped else ()
         active = self._activate(turn, [*dropped, *opening.started])
-        await self._launch(agent, active, work, self._store.begin(opening))
+
+        async def store() -> Work:
+            await self._store.begin(opening)
+            return work
+
+        await self._launch(agent, active, store())
 
     async def resume(
         self,
@@ -159,6 +164,8 @@ class Supervisor:
     ) -> Sequence[Envelope]:
         """Take the answers, run on, and return the new run's first envelopes.
 
+        Of the turn's pauses that have expired by then, the run is told so.
+
         Raises:
             Conflict: somebody answered first, the turn does not wait, or an allowance is used up;
                 nothing was stored.
@@ -170,10 +177,15 @@ class Supervisor:
         event, before = turn.started.model_copy(update={"resumed": True}), turn.run_id
         started = turn.begin(work.run_id, event, at=work.started_ms)
         earlier = Earlier(event, before, turn.worked_ms(at=work.started_ms))
-        stored = self._store.resume(
-            turn.turn_id, answers, started, now=work.started_ms, charges=charges
-        )
-        await self._launch(agent, self._activate(turn, started, earlier), work, stored)
+
+        async def store() -> Work:
+            gone = await self._store.resume(
+                turn.turn_id, answers, started, now=work.started_ms, charges=charges
+            )
+            late = {each.pause.pause_id: expired_answer(each.pause) for each in gone}
+            return replace(work, answers={**work.answers, **late})
+
+        await self._launch(agent, self._activate(turn, started, earlier), store())
         return started
 
     async def drop(self, turn_id: TurnId, ending: Sequence[Envelope]) -> None:
@@ -271,24 +283,26 @@ class Supervisor:
         return _Active(Run(turn, log, now=self._now, reporter=self._reporter), begun, earlier)
 
     async def _launch(
-        self, agent: Agent, active: _Active, work: Work, stored: Coroutine[None, None, None]
+        self, agent: Agent, active: _Active, stored: Coroutine[None, None, Work]
     ) -> None:
-        """Store and run in one task that no request owns, so that a lost client splits neither."""
+        """Store and run in one task that no request owns, so that a lost client splits neither.
+
+        ``stored`` returns what is to be run, once that is stored.
+        """
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._starting += 1
-        active.task = self._own(self._live(agent, active, work, stored, told))
+        active.task = self._own(self._live(agent, active, stored, told))
         await asyncio.shield(told)
 
     async def _live(
         self,
         agent: Agent,
         active: _Active,
-        work: Work,
-        stored: Coroutine[None, None, None],
+        stored: Coroutine[None, None, Work],
         told: asyncio.Future[None],
     ) -> None:
         try:
-            await stored
+            work = await stored
         except BaseException as error:  # the request that waits is told, whatever it is
             if isinstance(error, StorageUnavailable):
                 self._observer.unstored()
