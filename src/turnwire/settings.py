@@ -44,7 +44,7 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535)
     """The port to listen on; 0 takes a free one."""
     data_dir: Path = Path(".turnwire")
-    """Where everything is kept: ``turnwire.db``, ``checkpoints.db``, ``index.db``."""
+    """Where ``turnwire.db``, ``checkpoints.db``, ``memory.db`` and ``index.db`` are kept."""
     store: Literal["sqlite", "memory"] = "sqlite"
     """``memory`` forgets everything when the process ends."""
     checkpointer: Literal["sqlite", "memory"] | None = None

@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from turnwire.admission.rates import LocalRates
 from turnwire.admission.sessions import SessionPolicy
+from turnwire.app.memory import memory_store
 from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
@@ -26,6 +27,8 @@ from turnwire.engine.supervisor import Supervisor
 from turnwire.graph.agent import GraphAgent
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
+from turnwire.graph.store import with_store
+from turnwire.nodes.memory.own import StoredMemories
 from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, NO_CREDENTIALS
 from turnwire.nodes.tools.tool import Credentials
 from turnwire.server import (
@@ -35,6 +38,7 @@ from turnwire.server import (
     execution,
     headers,
     members,
+    memory,
     metrics,
     operations,
     page,
@@ -124,9 +128,11 @@ def create(
                 await service.open()
             await stack.enter_async_context(watch.watching())
             saver = await _saver(settings, stack)
+            remembered = await memory_store(settings, stack)
+            turns.memories = StoredMemories(remembered)
             for graph, manifest_ in parts.graphs:
                 agent = GraphAgent(
-                    graph,
+                    with_store(graph, remembered),
                     manifest_,
                     saver=saver,
                     now=system_now,
@@ -180,6 +186,7 @@ def create(
     app.include_router(operations.router(store, supervisor))
     app.include_router(conversations.router(callers, turns, streams))
     app.include_router(pauses.router(callers, turns))
+    app.include_router(memory.router(callers, turns))
     app.include_router(members.router(callers, store, turn_policy.quotas, now=system_now))
     app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
