@@ -64,6 +64,27 @@ class LocalUses:
         return True
 
 
+class Issuer:
+    """Chooses when tokens expire: each of a user's at a second of its own.
+
+    Two tokens of one user that expire in the same second are one token, and good once.
+    """
+
+    def __init__(self) -> None:
+        self._latest: dict[str, int] = {}
+        self._swept = 0
+
+    def expiry(self, username: str, *, now: int) -> int:
+        """Return when a token that is made at ``now`` (ms) expires, in seconds since 1970."""
+        seconds = now // 1000
+        if seconds != self._swept:
+            self._swept = seconds
+            self._latest = {k: at for k, at in self._latest.items() if at >= seconds + SECONDS}
+        chosen = max(seconds + SECONDS, self._latest.get(username, 0) + 1)
+        self._latest[username] = chosen
+        return chosen
+
+
 def sign(username: str, secret: bytes, *, expires: int) -> str:
     """Return a token for ``username`` that is good until ``expires`` (seconds since 1970)."""
     signed = f"{username}:{expires}"

@@ -118,6 +118,8 @@ def create(
             )
             if traces is not None:
                 stack.push_async_callback(asyncio.to_thread, traces.close)
+            if close_studio is not None:
+                stack.push_async_callback(close_studio)
             stack.enter_context(alone_in(settings.data_dir))
             _close_later(parts, stack)
             for each in {keys, store}:
@@ -191,7 +193,7 @@ def create(
     app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
-    mount_studio(
+    close_studio = mount_studio(
         app,
         settings,
         access=access,

@@ -3,15 +3,16 @@
 import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from fastapi import FastAPI
 
-from turnwire.admission.rates import LocalRates
-from turnwire.admission.ws_tokens import LocalUses
+from turnwire.admission.rates import LocalRates, Rates
+from turnwire.admission.shared import Shared
+from turnwire.admission.ws_tokens import LocalUses, Uses
 from turnwire.app.policies import access_policy
 from turnwire.clock import Now
 from turnwire.errors import SetupError
@@ -46,13 +47,20 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
     watch: KeyWatch,
     counted: Metrics,
     now: Now,
-) -> None:
-    """Add the routes of staff: the token, and the socket that it opens."""
+) -> Callable[[], Awaitable[None]] | None:
+    """Add the routes of staff: the token, and the socket that it opens.
+
+    Returns what is called at the end, if anything.
+
+    Raises:
+        SetupError: the package for Redis is not installed.
+    """
     secret = _secret(settings)
+    uses, rates, close = _counts(settings, counted)
     turns_of_staff = StudioTurns(
         turns,
         answers,
-        rates=LocalRates(),
+        rates=rates,
         policy=StudioPolicy(per_minute=settings.staff_messages_per_minute),
         now=now,
         erred=counted.erred,
@@ -61,7 +69,7 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
         turns_of_staff,
         streams,
         keys,
-        uses=LocalUses(),
+        uses=uses,
         watch=watch,
         policy=SocketPolicy(
             secret=secret,
@@ -75,6 +83,23 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
     app.include_router(studio.router(access, secret, now=now))
     socket.mount(app, sockets)
     counted.watch(SOCKETS_OPEN, lambda: sockets.open)
+    return close
+
+
+def _counts(
+    settings: Settings, counted: Metrics
+) -> tuple[Uses, Rates, Callable[[], Awaitable[None]] | None]:
+    """Return which tokens were used, how many messages were sent, and what closes both."""
+    uses, rates = LocalUses(), LocalRates()
+    if settings.redis_url is None:
+        return uses, rates, None
+    try:
+        from turnwire.storage.redis import SharedCounts  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise SetupError("redis_url needs a package: pip install 'turnwire[redis]'") from None
+    counts = SharedCounts(settings.redis_url)
+    shared = Shared(counts, uses=uses, rates=rates, failed=counted.counted_alone)
+    return shared.uses, shared.rates, counts.close
 
 
 def _secret(settings: Settings) -> Callable[[], bytes]:

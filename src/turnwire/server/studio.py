@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from turnwire.admission.ws_tokens import SECONDS, sign, username_of
+from turnwire.admission.ws_tokens import SECONDS, Issuer, sign, username_of
 from turnwire.clock import Now
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
@@ -23,13 +23,14 @@ class SocketToken(BaseModel):
 def router(access: Access, secret: Callable[[], bytes], *, now: Now) -> APIRouter:
     """Return the route of socket tokens, which are signed with ``secret``."""
     routes = APIRouter(prefix="/studio", tags=["studio"])
+    issuer = Issuer()
 
     @routes.get("/ws-token", response_model=SocketToken, responses=refuses(*KEY))
     async def ws_token(request: Request) -> Response:
         """A token that opens one socket, for the caller or for the staff user they speak for."""
         principal = await access.require(request, "studio")
-        expires = now() // 1000 + SECONDS
-        token = sign(username_of(principal), secret(), expires=expires)
+        username = username_of(principal)
+        token = sign(username, secret(), expires=issuer.expiry(username, now=now()))
         told = SocketToken(token=token, expires_in=SECONDS)
         return JSONResponse(told.model_dump(), headers={"Cache-Control": "no-store"})
 

@@ -76,6 +76,12 @@ STREAMS_OPEN: Final = Metric(
     "turnwire_streams_open", "gauge", (), "Event streams that are being written now."
 )
 SOCKETS_OPEN: Final = Metric("turnwire_sockets_open", "gauge", (), "Sockets that are open now.")
+REDIS_FAILURES: Final = Metric(
+    "turnwire_redis_failures_total",
+    "counter",
+    (),
+    "Counts that this worker made alone because Redis did not answer.",
+)
 REQUEST_ERRORS: Final = Metric(
     "turnwire_request_errors_total",
     "counter",
@@ -120,6 +126,7 @@ METRICS: Final = (
     TURNS_RUNNING,
     STREAMS_OPEN,
     SOCKETS_OPEN,
+    REDIS_FAILURES,
     REQUEST_ERRORS,
     STORE_FAILURES,
     PROVIDER_CALLS,
