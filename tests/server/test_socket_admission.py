@@ -164,7 +164,7 @@ def test_only_an_application_with_the_scope_gets_a_token(server: InThread):
     assert httpx.get(f"{server.url}/studio/ws-token").status_code == 401
     for name in ("", "a b", "a:b", "../x", "x" * 129, "é"):
         headers = {"Authorization": f"Bearer {server.key('studio')}", "X-Turnwire-User": name}
-        raw = {key: value.encode() for key, value in headers.items()}
+        raw = {key.encode(): value.encode() for key, value in headers.items()}
         answer = httpx.get(f"{server.url}/studio/ws-token", headers=raw)
         assert answer.status_code in (401, 403, 422), name
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from turnwire.admission.ws_tokens import SECONDS, Issuer, sign, username_of
+from turnwire.admission.ws_tokens import SECONDS, Issuer, Uses, sign, username_of
 from turnwire.clock import Now
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
@@ -20,7 +20,7 @@ class SocketToken(BaseModel):
     """In seconds."""
 
 
-def router(access: Access, secret: Callable[[], bytes], *, now: Now) -> APIRouter:
+def router(access: Access, secret: Callable[[], bytes], *, uses: Uses, now: Now) -> APIRouter:
     """Return the route of socket tokens, which are signed with ``secret``."""
     routes = APIRouter(prefix="/studio", tags=["studio"])
     issuer = Issuer()
@@ -30,8 +30,17 @@ def router(access: Access, secret: Callable[[], bytes], *, now: Now) -> APIRoute
         """A token that opens one socket, for the caller or for the staff user they speak for."""
         principal = await access.require(request, "studio")
         username = username_of(principal)
-        token = sign(username, secret(), expires=issuer.expiry(username, now=now()))
+        token = await _unlike(issuer, uses, username, secret(), now=now())
         told = SocketToken(token=token, expires_in=SECONDS)
         return JSONResponse(told.model_dump(), headers={"Cache-Control": "no-store"})
 
     return routes
+
+
+async def _unlike(issuer: Issuer, uses: Uses, username: str, secret: bytes, *, now: int) -> str:
+    """Return a token that no other worker has given out either."""
+    while True:
+        expires = issuer.expiry(username, now=now)
+        token = sign(username, secret, expires=expires)
+        if await uses.take(f"issued:{token.rpartition(':')[2]}", expires=expires, now=now):
+            return token
