@@ -34,9 +34,10 @@ from turnwire.engine.grammar import FINAL, TRANSITIONS, TurnState
 from turnwire.errors import AdmissionRefused, TurnBroken, TurnwireError
 from turnwire.events import EVENT_TYPES
 from turnwire.models.roles import Link
+from turnwire.server.messages import MESSAGES
 from turnwire.settings import Settings
 from turnwire.telemetry.catalog import METRICS
-from turnwire.wires import answer_frames
+from turnwire.wires import answer_frames, studio_frames
 from turnwire.wires.execution_frames import FRAMES
 
 HERE: Final = Path(__file__).parent
@@ -113,7 +114,7 @@ def _contents() -> Iterator[str]:
     yield "- [events.md](events.md): every event that a turn may say, with its fields."
     yield "- [lifecycle.md](lifecycle.md): which event may follow which."
     yield "- [errors.md](errors.md): every error code, its HTTP status, whether to try again."
-    yield "- [wires.md](wires.md): the frames of the execution wire and of the answer wire."
+    yield "- [wires.md](wires.md): the frames of the execution, answer and studio wires."
     yield "- [http.md](http.md): the routes."
     yield "- [metrics.md](metrics.md): what `/metrics` counts."
     yield "- [settings.md](settings.md): what an operator may set."
@@ -222,6 +223,7 @@ def _wires() -> Iterator[str]:
             yield f"The frame {summary(body)}"
             yield from described(body, named)
     yield from _answer_wire(named)
+    yield from _studio_wire(named)
     yield from named_types(named)
 
 
@@ -237,6 +239,26 @@ def _answer_wire(named: Named) -> Iterator[str]:
         yield from ("", f"### `{name}`", "")
         yield f"The frame {sentence(body.__doc__ or '')}"
         yield from described(body, named)
+
+
+def _studio_wire(named: Named) -> Iterator[str]:
+    yield from ("", "## Studio wire", "")
+    yield (
+        "`WS /ws/{session_id}?token=…` speaks the studio wire: one JSON object a text message. A "
+        "frame has a `type`; one of a turn has its `turn_id` and its `seq` beside what stands "
+        "below. A run tells `turn_started` first and `done`, `error` or its `approval_request`s "
+        "last. `/schemas/studio.json` has these frames as a JSON Schema; "
+        "[the studio](../studio.md) says how a client uses them."
+    )
+    for name, body in studio_frames.FRAMES.items():
+        yield from ("", f"### `{name}` frame", "")
+        yield f"The frame {sentence(body.__doc__ or '')}"
+        yield from described(body, named)
+    yield from ("", "## What a client of the studio wire sends", "")
+    for name, message in MESSAGES.items():
+        yield from ("", f"### `{name}` message", "")
+        yield f"The message {sentence(message.__doc__ or '')}"
+        yield from described(message, named)
 
 
 def _metrics() -> Iterator[str]:

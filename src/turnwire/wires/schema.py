@@ -1,6 +1,6 @@
 """A wire's frames as one JSON Schema."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -12,6 +12,19 @@ def schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
 
     It is open: a later version may say more, so clients have to ignore what they do not know.
     """
+    return _schema(wire, frames, _frame)
+
+
+def message_schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """Return the schema of a message of a socket, ``{"type", "turn_id", "seq", …}``; as open."""
+    return _schema(wire, frames, _message)
+
+
+def _schema(
+    wire: str,
+    frames: Mapping[str, type[BaseModel]],
+    shape: Callable[[str, Mapping[str, Any]], dict[str, Any]],
+) -> dict[str, Any]:
     bodies = dict.fromkeys(frames.values())
     places, shared = models_json_schema(
         [(each, "validation") for each in bodies], ref_template="#/$defs/{model}"
@@ -19,8 +32,20 @@ def schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A frame of the {wire} wire",
-        "oneOf": [_frame(name, places[body, "validation"]) for name, body in frames.items()],
+        "oneOf": [shape(name, places[body, "validation"]) for name, body in frames.items()],
         "$defs": _opened(shared.get("$defs", {})),
+    }
+
+
+def _message(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "allOf": [dict(body)],
+        "properties": {
+            "type": {"const": name},
+            "turn_id": {"type": "string"},
+            "seq": {"type": "integer", "minimum": 1},
+        },
+        "required": ["type"],
     }
 
 

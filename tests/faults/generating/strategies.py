@@ -232,7 +232,8 @@ ROUTES: Final = [
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
     ("GET", "/schemas/{}.json"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
     ("GET", "/memory"), ("DELETE", "/memory"), ("DELETE", "/memory/{}"),
-    ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"), ("GET", "/app.css"),
+    ("GET", "/studio/ws-token"), ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"),
+    ("GET", "/app.css"),
 ]  # fmt: skip
 _KINDS: Final = {"/memory/{}": "m"}
 _SLUGS: Final = {"/agents/{}": "echo", "/schemas/{}.json": "answer"}
