@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -111,7 +110,7 @@ def _without_ids(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_a_frame_that_outgrows_a_clients_buffer_is_told_in_short():
     huge = ToolStarted(tool_call_id="call_1", name="search", arguments={"q": "x" * 200_000})
-    envelope = replace(envelopes(PLAIN)[0], event=huge)
+    envelope = envelopes(PLAIN)[0]._replace(event=huge)
     (message,) = Studio().say(envelope)
     assert len(message.data.encode()) <= FRAME_BYTES
     assert json.loads(message.data)["arguments"] == {"truncated": True}
