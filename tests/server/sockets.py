@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import httpx
 import pytest
@@ -117,7 +117,8 @@ def opened_with(
         "ping_interval": None,
         "legacy": True,
     }
-    opened: ClientConnection = connect(url, additional_headers=headers, **options, **more)
+    made = cast("Callable[..., ClientConnection]", connect)
+    opened = made(url, additional_headers=headers, **options, **more)
     return opened
 
 
