@@ -118,8 +118,7 @@ def opened_with(
         "legacy": True,
     }
     made = cast("Callable[..., ClientConnection]", connect)
-    opened = made(url, additional_headers=headers, **options, **more)
-    return opened
+    return made(url, additional_headers=headers, **options, **more)
 
 
 def refused(open_: Callable[[], object]) -> tuple[int, Said]:
