@@ -119,7 +119,7 @@ def _contents() -> Iterator[str]:
     yield "- [metrics.md](metrics.md): what `/metrics` counts."
     yield "- [settings.md](settings.md): what an operator may set."
     yield "- [cli.md](cli.md): the command line."
-    yield "- [evaluation.md](evaluation.md): how well the shipped agent decides, finds and answers."
+    yield "- [evaluation.md](evaluation.md): how well the shipped agents decide, find and answer."
 
 
 def _events() -> Iterator[str]:
