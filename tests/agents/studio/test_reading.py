@@ -100,7 +100,7 @@ def test_a_good_spec_is_read():
         (
             "interrupt_before:\n  act: {on_reject: refused}\n",
             "",
-            "desk.yaml:15: nodes.2: release_order changes something; name 'act' in interrupt_before",
+            "desk.yaml:15: nodes.2: release_order changes something; name 'act' in",
         ),
         (
             "on_reject: refused",

@@ -88,17 +88,19 @@ def _names(spec: Spec) -> Found:
 
 
 def _uses(spec: Spec, known: Known) -> Found:
-    if spec.policy not in known.policies:
-        yield (
-            ("policy",),
-            f"there is no policy {spec.policy!r}; there are {_listed(known.policies)}",
-        )
+    policies = known.policies
+    if spec.policy not in policies:
+        yield ("policy",), f"there is no policy {spec.policy!r}; there are {_listed(policies)}"
     for at, tool in enumerate(spec.tools):
         if tool not in known.tools:
             yield ("tools", at), f"there is no tool {tool!r}; there are {_listed(known.tools)}"
     for tool in spec.access.tools:
         if tool not in spec.tools:
             yield ("access", "tools", tool), f"{tool!r} is none of the agent's tools"
+    yield from _choices(spec, known)
+
+
+def _choices(spec: Spec, known: Known) -> Found:
     for at, node in enumerate(spec.nodes):
         if isinstance(node, RagRetriever) and node.corpus not in known.corpora:
             reason = f"there is no corpus {node.corpus!r}; there are {_listed(known.corpora)}"
@@ -167,21 +169,20 @@ def _names_in(value: Filled) -> Iterator[str]:
 
 def _targets(spec: Spec) -> Found:
     ids = {each.id for each in spec.nodes}
+    sources, targets = ids | {START}, ids | {END}
+    named: list[tuple[Path, str, set[str]]] = []
     for at, edge in enumerate(spec.edges):
-        if edge.source not in ids | {START}:
-            yield ("edges", at, "from"), f"there is no node {edge.source!r}"
-        if edge.target not in ids | {END}:
-            yield ("edges", at, "to"), f"there is no node {edge.target!r}"
+        named.append((("edges", at, "from"), edge.source, sources))
+        named.append((("edges", at, "to"), edge.target, targets))
     for source, routes in spec.routes.items():
-        if source not in ids:
-            yield ("routes", source), f"there is no node {source!r}"
-        for route, target in routes.items():
-            if target not in ids | {END}:
-                yield ("routes", source, route), f"there is no node {target!r}"
+        named.append((("routes", source), source, ids))
+        named += [(("routes", source, each), target, targets) for each, target in routes.items()]
+    named += [(("interrupt_before", each), each, ids) for each in spec.interrupt_before]
+    for path, name, there in named:
+        if name not in there:
+            yield path, f"there is no node {name!r}"
     for node, gate in spec.interrupt_before.items():
-        if node not in ids:
-            yield ("interrupt_before", node), f"there is no node {node!r}"
-        if gate.on_reject not in (ids | {END}) - {node}:
+        if gate.on_reject not in targets - {node}:
             reason = f"{gate.on_reject!r} is no node that a rejection can go to"
             yield ("interrupt_before", node, "on_reject"), reason
 

@@ -28,7 +28,9 @@ _TAGS: Final = {
     f"tag:yaml.org,2002:{each}"
     for each in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
 }
-_TYPE_NAMES: Final = tuple(str(each.model_fields["type"].annotation.__args__[0]) for each in TYPES)  # pyright: ignore[reportOptionalMemberAccess]
+_TYPE_NAMES: Final = tuple(
+    str(each.model_json_schema()["properties"]["type"]["const"]) for each in TYPES
+)
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -86,10 +88,9 @@ def _look(text: str, name: str) -> None:
     """Raise :class:`SpecInvalid` for what may not even be composed."""
     if len(text) > LONGEST:
         raise _refused(name, 1, f"is longer than {LONGEST} characters")
-    depth = count = 0
-    for event in _events(text, name):
+    depth = 0
+    for count, event in enumerate(_events(text, name)):
         line = event.start_mark.line + 1
-        count += 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise _refused(name, line, "anchors and aliases are not taken; write the value out")
         if isinstance(event, yaml.CollectionStartEvent):
@@ -111,7 +112,7 @@ def _events(text: str, name: str) -> Iterator[Any]:
 
 def _composed(text: str, name: str) -> yaml.Node:
     try:
-        root = cast("yaml.Node | None", yaml.compose(text, Loader=yaml.SafeLoader))
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise _unreadable(error, name) from None
     if not isinstance(root, yaml.MappingNode):

@@ -107,7 +107,18 @@ class LlmAgent(Node):
     grounded: bool = True
     """Whether it may only say what the evidence says."""
     offline: Texts | None = None
-    """What is said without a provider, where tools returned something: `{results}` stands for it."""
+    """What is said without a provider of what tools returned, which `{results}` stands for."""
+
+
+Short: TypeAlias = Annotated[str, StringConstraints(max_length=200)]
+Filled: TypeAlias = (
+    Short
+    | int
+    | bool
+    | Annotated[tuple[Short, ...], Field(max_length=40)]
+    | Annotated[Mapping[str, Short], Field(max_length=20)]
+)
+"""A value for a call; `{name}` alone in a text is what the form found."""
 
 
 class Example(Strict):
@@ -116,20 +127,8 @@ class Example(Strict):
     say: Annotated[tuple[Line, ...], Field(min_length=1, max_length=40)]
     """Forms: `release (order|po) {order}`; a name in braces stands for one word of the user's."""
     operation: Word
-    params: Annotated[Mapping[Word, "Filled"], Field(max_length=20)] = {}
+    params: Annotated[Mapping[Word, Filled], Field(max_length=20)] = {}
     thought: Texts
-
-
-Filled: TypeAlias = (
-    Annotated[str, StringConstraints(max_length=200)]
-    | int
-    | bool
-    | Annotated[tuple[Annotated[str, StringConstraints(max_length=200)], ...], Field(max_length=40)]
-    | Annotated[
-        Mapping[str, Annotated[str, StringConstraints(max_length=200)]], Field(max_length=20)
-    ]
-)
-"""A value for a call; `{name}` in a text is what the form found."""
 
 
 class Thinker(Node):
