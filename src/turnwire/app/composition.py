@@ -19,10 +19,12 @@ from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
 from turnwire.app.sign_in import outbox_of, sign_in_service
+from turnwire.app.studio import studio_of
 from turnwire.clock import system_now
 from turnwire.engine.agent import Agent
 from turnwire.engine.supervisor import Supervisor
-from turnwire.graph.agent import GraphAgent
+from turnwire.graph.agent import Graph, GraphAgent
+from turnwire.graph.manifest import Manifest
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
 from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, NO_CREDENTIALS
@@ -42,8 +44,10 @@ from turnwire.server import (
     reviews,
     schemas,
     sign_in,
+    specs,
 )
 from turnwire.server.access import Access
+from turnwire.server.agent_lookup import Agents
 from turnwire.server.answer import NOBODY_SIGNED_IN
 from turnwire.server.callers import Callers
 from turnwire.server.headers import HeaderPolicy
@@ -101,7 +105,8 @@ def create(
     watch = KeyWatch(keys, now=system_now)
     agents_by_slug: dict[str, Agent] = {}
     turn_policy = TurnPolicy(if_busy=settings.if_busy, quotas=quota_policy(settings))
-    turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
+    known = Agents(agents_by_slug)
+    turns = Turns(store, supervisor, known, now=system_now, policy=turn_policy)
 
     retention = Retention(store, turns.remove, now=system_now, seconds=settings.anonymous_seconds)
 
@@ -115,26 +120,21 @@ def create(
                 stack.push_async_callback(asyncio.to_thread, traces.close)
             stack.enter_context(alone_in(settings.data_dir))
             _close_later(parts, stack)
-            for each in {keys, store}:
-                await each.open()
-                stack.push_async_callback(each.close)
+            for kept in {keys, store}:
+                await kept.open()
+                stack.push_async_callback(kept.close)
             if service is not None:
                 stack.push_async_callback(service.close)
                 await service.open()
             await stack.enter_async_context(watch.watching())
             saver = await _saver(settings, stack)
-            for graph, manifest_ in parts.graphs:
-                agent = GraphAgent(
-                    graph,
-                    manifest_,
-                    saver=saver,
-                    now=system_now,
-                    recursion_limit=settings.recursion_limit,
-                    previewed=parts.pii.log_text,
-                )
-                agent.bind(GRANTS, store)
-                agent.bind(CREDENTIALS, credentials or service or NO_CREDENTIALS)
-                agents_by_slug[agent.slug] = agent
+            agent = _maker(settings, parts, saver, store, credentials or service or NO_CREDENTIALS)
+            for each in parts.graphs:
+                fixed = agent(*each)
+                agents_by_slug[fixed.slug] = fixed
+            known.library = await studio_of(
+                parts.studio, store, agent, taken=frozenset(agents_by_slug)
+            )
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
             await stack.enter_async_context(retention.keeping())
@@ -183,6 +183,7 @@ def create(
     app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
+    app.include_router(specs.router(access, lambda: known.library, now=system_now))
     has_page = access_policy(settings).cookies
     guard = None if has_page else access
     app.include_router(operations.described(app, access=guard))
@@ -207,6 +208,31 @@ def create(
         ),
     )
     return app
+
+
+def _maker(
+    settings: Settings,
+    parts: Served,
+    saver: BaseCheckpointSaver[Any],
+    store: Store,
+    credentials: Credentials,
+) -> Callable[[Graph, Manifest], GraphAgent]:
+    """Return what makes an agent of a graph."""
+
+    def agent(graph: Graph, manifest: Manifest) -> GraphAgent:
+        made = GraphAgent(
+            graph,
+            manifest,
+            saver=saver,
+            now=system_now,
+            recursion_limit=settings.recursion_limit,
+            previewed=parts.pii.log_text,
+        )
+        made.bind(GRANTS, store)
+        made.bind(CREDENTIALS, credentials)
+        return made
+
+    return agent
 
 
 def _close_later(parts: Served, stack: AsyncExitStack) -> None:

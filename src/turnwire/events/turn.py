@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from turnwire.events.base import BaseEvent, Fact
 from turnwire.events.evidence import Citation
@@ -11,6 +11,11 @@ from turnwire.events.node import Topology
 from turnwire.ids import ConversationId, PauseId
 
 PauseKind = Literal["review", "confirmation", "sign_in", "approval", "input"]
+
+
+def _is_none(value: object) -> bool:
+    """Whether a later field has nothing to say; then an event looks as it did before it."""
+    return value is None
 
 
 class Usage(Fact):
@@ -58,6 +63,8 @@ class TurnStarted(BaseEvent):
     trace_id: str
     resumed: bool = False
     topology: Topology
+    agent_version: str | None = Field(default=None, exclude_if=_is_none)
+    """Which version of an agent that is made from a spec; a paused turn goes on with its own."""
 
 
 class TurnPaused(BaseEvent):

@@ -8,7 +8,15 @@ from sqlalchemy.dialects import sqlite
 
 from turnwire.ids import TurnId
 from turnwire.storage.audit import AuditEntry, AuditQuery, Result, Step
-from turnwire.storage.audited import KIND, decision, expired, following, grants
+from turnwire.storage.audited import (
+    KINDS,
+    confirmations,
+    covers,
+    decision,
+    expired,
+    following,
+    grants,
+)
 from turnwire.storage.base import Answer, PauseRecord
 from turnwire.storage.rows import audit_entry, pause_record
 from turnwire.storage.tables import AUDIT, PAUSES, TURNS
@@ -51,10 +59,12 @@ def take_grant(
     query = select(PAUSES).join(TURNS, runs).where(PAUSES.c.pause_id == confirmation_id)
     row = db.execute(query).mappings().first()
     record = pause_record(row) if row else None
-    if not grants(record, principal=principal, tool=tool, arguments_hash=arguments_hash):
-        return False
     approved = _entry(db, confirmation_id, "decision")
-    if approved is None or _entry(db, confirmation_id, "outcome"):
+    if approved is None or not grants(record, approved, principal=principal):
+        return False
+    if not covers(approved, tool=tool, arguments_hash=arguments_hash):
+        return False
+    if _entry(db, confirmation_id, "outcome"):
         return False
     return add(db, [following(approved, "start", "started", at=at)]) == 1
 
@@ -111,5 +121,5 @@ def _entry(db: Connection, confirmation_id: str, step: Step) -> AuditEntry | Non
 
 def _confirmations(db: Connection, which: ColumnElement[bool]) -> list[PauseRecord]:
     """Return open confirmations."""
-    query = select(PAUSES).where(which, PAUSES.c.kind == KIND, PAUSES.c.phase == "open")
-    return [pause_record(each) for each in db.execute(query).mappings()]
+    query = select(PAUSES).where(which, PAUSES.c.kind.in_(KINDS), PAUSES.c.phase == "open")
+    return confirmations(pause_record(each) for each in db.execute(query).mappings())

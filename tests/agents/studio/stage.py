@@ -1,14 +1,17 @@
 """An agent from a spec with the demo portal and a book of grants, driven as the engine does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import httpx
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from pydantic import JsonValue
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from pydantic import Field, JsonValue
 
 from tests.agents.guarded.stage import Shelf
 from tests.agents.member.stage import ENCODER
@@ -41,16 +44,17 @@ def shipped(name: str) -> str:
 class Said(Scripted):
     """Says its replies one after another, and the last one again."""
 
-    replies: list[str] = []
+    replies: list[str] = Field(default_factory=list[str])
 
-    @property
-    def _llm_type(self) -> str:
-        return "said"
-
-    async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        reply = self.replies[min(self.opened, len(self.replies) - 1)]
-        self.script = [reply]
-        async for chunk in super()._astream(messages, *args, **kwargs):
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: object,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        self.script = [self.replies[min(self.opened, len(self.replies) - 1)]]
+        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
             yield chunk
 
 

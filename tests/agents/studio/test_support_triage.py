@@ -62,13 +62,20 @@ async def test_a_model_routes_by_its_first_word(tmp_path: Path):
     assert "retriever" in (await odd.say("Which port?")).started
 
 
+def judged_by_executor() -> str:
+    """Return the spec with an evaluator that is no judge of scope as well."""
+    return shipped("support-triage").replace(
+        "type: evaluator", "type: evaluator\n    role: executor"
+    )
+
+
 async def test_a_draft_that_is_sent_back_is_written_anew(tmp_path: Path):
     answer = Said(replies=["On some port [1].", "The server listens on port 8000 [1]."])
     judge = Said(replies=['{"verdict": "retry", "note": "name it"}', '{"verdict": "pass"}'])
     triage = Stage(
         tmp_path,
-        shipped("support-triage"),
-        models={"answer": answer, "router": Said(replies=["question"]), "judge": judge},
+        judged_by_executor(),
+        models={"answer": answer, "router": Said(replies=["question"]), "executor": judge},
         shelf=Shelf(texts=TEXTS),
     )
     played = await triage.say("Which port does turnwire's server use?")
@@ -82,11 +89,11 @@ async def test_a_loop_ends_at_its_limit_and_says_so(tmp_path: Path):
     judge = Said(replies=['{"verdict": "retry", "note": "better"}'])
     triage = Stage(
         tmp_path,
-        shipped("support-triage"),
+        judged_by_executor(),
         models={
             "answer": Said(replies=["Port 8000 [1]."]),
             "router": Said(replies=["question"]),
-            "judge": judge,
+            "executor": judge,
         },
         shelf=Shelf(texts=TEXTS),
     )
