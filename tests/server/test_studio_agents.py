@@ -1,4 +1,4 @@
-"""Agents from specs over HTTP: chosen by name, put by staff, approved by their owner or reviewer."""
+"""Agents from specs over HTTP: chosen by name, put by staff, approved by owner or reviewer."""
 
 from collections.abc import Iterator
 from pathlib import Path

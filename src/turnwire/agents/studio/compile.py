@@ -14,12 +14,12 @@ from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.memory import remembering
 from turnwire.agents.studio.checking import APPROVE
-from turnwire.agents.studio.gates import APPROVED, REJECTED, gate
 from turnwire.agents.studio.limits import exceeded, limit_reached
 from turnwire.agents.studio.parts import Building, StudioParts
 from turnwire.agents.studio.primitives.architect import architect
 from turnwire.agents.studio.primitives.common import Work
 from turnwire.agents.studio.primitives.evaluator import evaluator
+from turnwire.agents.studio.primitives.gates import APPROVED, REJECTED, gate
 from turnwire.agents.studio.primitives.guards import (
     closing,
     guardrail_input,

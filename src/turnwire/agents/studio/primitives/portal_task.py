@@ -12,9 +12,9 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.screening import noted
-from turnwire.agents.studio.gates import approved
 from turnwire.agents.studio.parts import Building
 from turnwire.agents.studio.primitives.common import Work, call_of, owner_of
+from turnwire.agents.studio.primitives.gates import approved
 from turnwire.agents.studio.primitives.results import plain, refused
 from turnwire.agents.studio.spec import PortalTask
 from turnwire.agents.studio.state import AgentState
