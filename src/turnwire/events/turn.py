@@ -4,18 +4,13 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from turnwire.events.base import BaseEvent, Fact
+from turnwire.events.base import BaseEvent, Fact, is_none
 from turnwire.events.evidence import Citation
 from turnwire.events.guardrail import GuardrailDecision
 from turnwire.events.node import Topology
 from turnwire.ids import ConversationId, PauseId
 
 PauseKind = Literal["review", "confirmation", "sign_in", "approval", "input"]
-
-
-def _is_none(value: object) -> bool:
-    """Whether a later field has nothing to say; then an event looks as it did before it."""
-    return value is None
 
 
 class Usage(Fact):
@@ -63,7 +58,7 @@ class TurnStarted(BaseEvent):
     trace_id: str
     resumed: bool = False
     topology: Topology
-    agent_version: str | None = Field(default=None, exclude_if=_is_none)
+    agent_version: str | None = Field(default=None, exclude_if=is_none)
     """Which version of an agent that is made from a spec; a paused turn goes on with its own."""
 
 
