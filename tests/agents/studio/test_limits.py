@@ -16,9 +16,7 @@ LIMITS = Limits(iterations=3, seconds=2.0, usd=0.5)
         ({"iteration": 0, "since_ms": 0, "usd": 0.51}, 0, "cost_limit"),
     ],
 )
-def test_a_loop_ends_for_the_limit_that_it_has_reached(
-    state: AgentState, now: int, reason: str | None
-):
+def test_a_loop_ends_for_the_limit_it_has_reached(state: AgentState, now: int, reason: str | None):
     assert exceeded(LIMITS, state, now=now) == reason
 
 
