@@ -127,7 +127,9 @@ class Wished:
     @property
     def is_right(self) -> bool:
         """Whether it was taken for just what it asks for."""
-        return self.tools == frozenset(self.case.asks) and (self.documents or not self.case.documents)
+        return self.tools == frozenset(self.case.asks) and (
+            self.documents or not self.case.documents
+        )
 
 
 AnySeen = TypeVar("AnySeen", Judged, Redacted, Asked, Wished)

@@ -114,6 +114,13 @@ BREAKER: Final = Metric(
     "1 for the state that the provider's circuit breaker is in: closed, half_open or open.",
 )
 
+FAILOVERS: Final = Metric(
+    "turnwire_failovers_total",
+    "counter",
+    ("agent", "outcome"),
+    "Nodes of which a model failed; outcome is answered (another model did) or failed.",
+)
+
 METRICS: Final = (
     TURNS,
     TURN_SECONDS,
@@ -132,4 +139,5 @@ METRICS: Final = (
     PROVIDER_CALLS,
     PROVIDER_SECONDS,
     BREAKER,
+    FAILOVERS,
 )

@@ -230,13 +230,14 @@ ROUTES: Final = [
     ("GET", "/conversations"), ("GET", "/conversations/{}"), ("DELETE", "/conversations/{}"),
     ("POST", "/conversations/{}/cancel"), ("GET", "/conversations/{}/turns/{}"),
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
+    ("GET", "/studio/agents/{}"), ("PUT", "/studio/agents/{}"),
     ("GET", "/schemas/{}.json"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
     ("GET", "/memory"), ("DELETE", "/memory"), ("DELETE", "/memory/{}"),
     ("GET", "/studio/ws-token"), ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"),
     ("GET", "/app.css"),
 ]  # fmt: skip
 _KINDS: Final = {"/memory/{}": "m"}
-_SLUGS: Final = {"/agents/{}": "echo", "/schemas/{}.json": "answer"}
+_SLUGS: Final = {"/agents/{}": "echo", "/studio/agents/{}": "echo", "/schemas/{}.json": "answer"}
 _FITTING: Final = {
     "/chat/confirm": (2, 7),
     "/chat/resume": tuple(_RESUMES),
