@@ -225,7 +225,7 @@ def test_a_deploy_lets_the_turn_end_and_closes_with_1012(tmp_path: Path):
 
 
 def test_a_reader_that_is_too_slow_is_closed_with_1013_and_misses_nothing(tmp_path: Path):
-    with InThread(tmp_path, socket_patience_seconds=0.5) as server:
+    with InThread(tmp_path, socket_patience_seconds=3) as server:
         staff = Staff(server)
         with staff.open(max_queue=1) as slow:
             slow.send(type="chat", message="flood 300000")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
 from tests.faults.generating.application import Known, Sent
+from turnwire.agents.studio.factory import shipped
 
 MEGABYTE: Final = 1_000_000
 _SCENES: Final = 13
@@ -50,7 +51,10 @@ _messages = st.lists(
     ),
     max_size=4,
 )
+_SPEC: Final = shipped()["support-triage"]
 _FIELDS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
+    "spec": st.sampled_from([_SPEC, _SPEC, _SPEC.replace("executor", "nobody"), "slug: [", ""]),
+    "version": st.sampled_from(["1", "2", "999", "", "../x"]),
     "message": _texts,
     "messages": _messages,
     "conversation_id": _texts,
@@ -88,6 +92,7 @@ _SHAPES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "/auth/login": (("mobile",),),
     "/auth/verify": (("mobile", "code"),),
+    "/studio/agents/{}": (("spec",), ("spec",), ("version",)),
 }
 _RESUMES: Final[Mapping[int, tuple[str, ...]]] = {
     3: ("conversation_id",),
@@ -237,7 +242,11 @@ ROUTES: Final = [
     ("GET", "/app.css"),
 ]  # fmt: skip
 _KINDS: Final = {"/memory/{}": "m"}
-_SLUGS: Final = {"/agents/{}": "echo", "/studio/agents/{}": "echo", "/schemas/{}.json": "answer"}
+_SLUGS: Final = {
+    "/agents/{}": "echo",
+    "/studio/agents/{}": "support-triage",
+    "/schemas/{}.json": "answer",
+}
 _FITTING: Final = {
     "/chat/confirm": (2, 7),
     "/chat/resume": tuple(_RESUMES),
@@ -253,6 +262,7 @@ SHARES: Final = {
     "/chat/resume": 9,
     "/auth/login": 5,
     "/memory/{}": 3,
+    "/studio/agents/{}": 3,
 }
 """Routes where few requests are right, which get so many times as many."""
 
@@ -273,7 +283,8 @@ def _queries(draw: st.DrawFn) -> str:
 def malformed(draw: st.DrawFn, method: str, path: str) -> Sent:
     """A request of ours for a route of :data:`ROUTES`, right in most of its parts."""
     scene = draw(st.sampled_from(_FITTING.get(path, range(_SCENES))) | _scenes)
-    body = draw(_chunks(path, scene)) if method == "POST" or draw(st.integers(0, 9)) == 0 else ()
+    has_body = method in ("POST", "PUT") or draw(st.integers(0, 9)) == 0
+    body = draw(_chunks(path, scene)) if has_body else ()
     for kind in _KINDS.get(path, "ct")[: path.count("{}")]:
         right = _SLUGS.get(path, f"~{kind}{scene}~")
         segment = right if draw(st.integers(0, 3)) else _quoted(draw(_segments))
