@@ -117,7 +117,8 @@ def opened_with(
         "ping_interval": None,
         "legacy": True,
     }
-    return connect(url, additional_headers=headers, **options, **more)
+    opened: Any = connect(url, additional_headers=headers, **options, **more)
+    return opened
 
 
 def refused(open_: Callable[[], object]) -> tuple[int, Said]:

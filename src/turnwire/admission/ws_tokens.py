@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from turnwire.admission.principal import OPERATOR, STAFF, STAFF_NAME, Principal, staff
-from turnwire.errors import InvalidToken
+from turnwire.errors import InvalidToken, RateLimited
 
 SECONDS: Final = 300
 """How long a token is good."""
@@ -62,6 +62,27 @@ class LocalUses:
             return False
         self._used[signature] = expires
         return True
+
+
+class Expiries:
+    """Gives each token of a user another expiry: two of one second would be the same token."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, int] = {}
+
+    def next(self, username: str, *, now: int) -> int:
+        """Return when a new token expires, in seconds since 1970; ``now`` is in milliseconds.
+
+        Raises:
+            RateLimited: the user has asked for more tokens than anybody opens.
+        """
+        seconds = now // 1000
+        self._latest = {name: last for name, last in self._latest.items() if last > seconds}
+        expires = max(seconds + SECONDS, self._latest.get(username, 0) + 1)
+        if expires - seconds > _LONGEST_SECONDS:
+            raise RateLimited("Too many tokens were asked for.", retry_after=SECONDS)
+        self._latest[username] = expires
+        return expires
 
 
 def sign(username: str, secret: bytes, *, expires: int) -> str:
