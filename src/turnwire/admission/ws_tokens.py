@@ -17,6 +17,9 @@ SECONDS: Final = 300
 _LONGEST_SECONDS: Final = 3600
 """How long one may be good that somebody else signed: so long it is remembered as used."""
 
+_AT_ONCE: Final = 600
+"""Tokens that one user may be given in a second."""
+
 _SIGNED: Final = re.compile(r"([0-9]{1,12}):([0-9a-f]{64})", re.ASCII)
 _KEY: Final = re.compile(r"key:([0-9a-f]{16})", re.ASCII)
 
@@ -64,25 +67,19 @@ class LocalUses:
         return True
 
 
-class Expiries:
-    """Gives each token of a user another expiry: two of one second would be the same token."""
+async def issue(username: str, secret: bytes, issued: Uses, *, now: int) -> str:
+    """Return a new token for ``username``; two of one second differ by when they expire.
 
-    def __init__(self) -> None:
-        self._latest: dict[str, int] = {}
-
-    def next(self, username: str, *, now: int) -> int:
-        """Return when a new token expires, in seconds since 1970; ``now`` is in milliseconds.
-
-        Raises:
-            RateLimited: the user has asked for more tokens than anybody opens.
-        """
-        seconds = now // 1000
-        self._latest = {name: last for name, last in self._latest.items() if last > seconds}
-        expires = max(seconds + SECONDS, self._latest.get(username, 0) + 1)
-        if expires - seconds > _LONGEST_SECONDS:
-            raise RateLimited("Too many tokens were asked for.", retry_after=SECONDS)
-        self._latest[username] = expires
-        return expires
+    Raises:
+        RateLimited: the user has asked for more tokens than anybody opens.
+    """
+    begin = now // 1000 + SECONDS
+    for expires in range(begin, begin + _AT_ONCE):
+        token = sign(username, secret, expires=expires)
+        name = f"issued:{token.rpartition(':')[2]}"
+        if await issued.take(name, expires=expires, now=now):
+            return token
+    raise RateLimited("Too many tokens were asked for.", retry_after=1)
 
 
 def sign(username: str, secret: bytes, *, expires: int) -> str:

@@ -78,7 +78,7 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
         ),
         now=now,
     )
-    app.include_router(studio.router(access, secret, now=now))
+    app.include_router(studio.router(access, secret, uses, now=now))
     socket.mount(app, sockets)
     counted.watch(SOCKETS_OPEN, lambda: sockets.open)
 
