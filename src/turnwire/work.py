@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import JsonValue
 
-from turnwire.events import Fact
+from turnwire.events import Fact, Pause
 from turnwire.ids import ConversationId, PauseId, RunId, TurnId
 
 Channel = Literal["app", "text"]
@@ -57,6 +57,16 @@ class Unsettled:
     """The partial answer that people saw; may be empty."""
 
 
+EXPIRED: Final = "expired"
+"""The decision that a graph is told where an answer can't come any more."""
+
+
+def expired_answer(pause: Pause) -> dict[str, JsonValue]:
+    """Return what a graph is told of a pause that nobody answered in time."""
+    about: dict[str, JsonValue] = {"decision": EXPIRED}
+    return about | {"confirmation_id": pause.pause_id} if pause.kind == "confirmation" else about
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One run: a new turn's messages, or answers to a paused turn's questions."""
@@ -77,7 +87,10 @@ class Work:
     hints: Hints = NO_HINTS
     channel: Channel = "app"
     can_sign_in: bool = False
-    """Whether the caller is a member with a session, to which a sign-in can be attached."""
+    """Whether the caller is a member with a session, to which a sign-in can be attached.
+
+    Nobody else can answer a confirmation either.
+    """
     confirmed: bool = False
     """A person has said what is to happen: the run goes on although every client leaves."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

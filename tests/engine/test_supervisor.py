@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import pytest
+from pydantic import JsonValue
 
 from tests.engine.stage import Batches, Script, ScriptedAgent, Stage, staged
 from tests.scenarios.turns import asked, completed, ended, started, words
@@ -23,7 +24,7 @@ from turnwire.events import (
     TurnFailed,
     TurnPaused,
 )
-from turnwire.ids import TurnId
+from turnwire.ids import PauseId, TurnId
 from turnwire.storage.base import Conflict, Opening
 from turnwire.storage.memory import MemoryStore
 from turnwire.work import Aloud, Work
@@ -631,6 +632,35 @@ async def test_a_resumed_turn_goes_on_under_its_id():
         assert after[-1].event.human_wait_ms is not None
         with pytest.raises(Conflict):
             await stage.resume(turn_id, "pse_1", going_on)
+
+
+async def test_a_run_is_told_what_expired_beside_the_answer_and_nothing_of_what_waits_on():
+    heard: list[Mapping[PauseId, JsonValue]] = []
+    late = {"expires_ms": 1}
+
+    async def asking(work: Work) -> Batches:
+        first, second = asked("pse_1"), asked("pse_2")
+        old = asked("pse_3").model_copy(update=late)
+        action = asked("cnf_4").model_copy(update={**late, "kind": "confirmation"})
+        yield [TurnPaused(pauses=(first, second, old, action))]
+
+    async def going_on(work: Work) -> Batches:
+        heard.append(work.answers)
+        yield [completed("Done.")]
+
+    async with staged() as stage:
+        turn_id = await stage.begin(asking)
+        await stage.hear(turn_id)
+        await stage.resume(turn_id, "pse_1", going_on)
+        await stage.hear(turn_id)
+
+    assert heard == [
+        {
+            "pse_1": "yes",
+            "pse_3": {"decision": "expired"},
+            "cnf_4": {"decision": "expired", "confirmation_id": "cnf_4"},
+        }
+    ]
 
 
 async def test_of_twenty_resumes_at_once_one_runs():

@@ -11,7 +11,7 @@ from tests.faults.generating.application import Answered, Application, Sent
 from tests.faults.generating.judging import wrong
 from tests.faults.generating.running import Found, run
 
-SOME = 2_000
+SOME = 3_000
 VERIFY = "POST /auth/verify"
 """Nobody guesses a code that was sent to somebody."""
 

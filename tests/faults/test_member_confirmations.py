@@ -71,7 +71,31 @@ def test_each_tool_has_its_own_time_to_answer(impatient: Impatient, portal: Demo
     assert _late(api, cards(frames)["request_callback"], frames) == UNAVAILABLE
     moved = decide(api, frames, tool="change_address")
     assert [each["kind"] for each in portal.acted()] == ["address_change"]
-    assert card(moved, "action.completed")["status"] == "ok"
+    ended = {e.data["confirmation_id"]: e.data for e in moved if e.event == "action.completed"}
+    assert ended[cards(frames)["change_address"]]["status"] == "ok"
+    assert finish(moved) == "stop", "the turn waits for nothing that nobody can answer"
+
+
+def test_an_action_that_expired_beside_an_approved_one_is_told_in_its_fixed_text(
+    impatient: Impatient, portal: DemoPortal
+):
+    api = member(impatient)
+    frames = ask(api, BOTH)
+    named = cards(frames)["request_callback"]
+    time.sleep(impatient.seconds)
+    moved = decide(api, frames, tool="change_address")
+    check_order(moved)
+    assert finish(moved) == "stop"
+    assert "The time for your confirmation has passed, so nothing was done." in said(moved)
+    [late] = [
+        each.data
+        for each in moved
+        if each.event == "action.completed" and each.data["confirmation_id"] == named
+    ]
+    assert (late["status"], late["decision"]) == ("error", "reject")
+    assert [each["kind"] for each in portal.acted()] == ["address_change"]
+    assert steps(impatient.data_dir, named) == ["proposed", "expired"]
+    assert told_again(api, frames)[-len(moved) + 1 :] == moved[1:]
 
 
 def test_of_two_hundred_answers_at_once_one_acts(server: Membership, portal: DemoPortal):

@@ -10,11 +10,11 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import UnknownInterruptError
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from tests.graph.stage import Host, Played
 from turnwire.events import TurnCompleted, TurnPaused
-from turnwire.graph.pause import ask
+from turnwire.graph.pause import ask, is_expired
 from turnwire.graph.pauses import resume_map
 from turnwire.graph.plain import to_json as plain
 from turnwire.graph.serializer import NotStorable
@@ -304,3 +304,35 @@ async def test_the_same_question_has_the_same_id_after_a_restart():
     resumed = await fresh.answer(played, {by_branch(played)["a"]: "A"})
 
     assert isinstance(resumed.events[-1], TurnCompleted)
+
+
+async def test_a_question_with_a_type_of_its_own_is_told_that_it_expired():
+    class Amount(BaseModel):
+        amount: int
+
+    heard: list[object] = []
+
+    def node(state: Answers) -> dict[str, Any]:
+        heard.append(ask("input", {}, response_schema=Amount, expires_in=60))
+        return {"said": [str(is_expired(heard[-1]))]}
+
+    answers: list[tuple[JsonValue, str]] = [
+        ({"decision": "expired"}, "True"),
+        ({"amount": 5}, "False"),
+    ]
+    for given, expected in answers:
+        graph: StateGraph[Any] = StateGraph(Answers)
+        graph.add_sequence([("node", node), ("answer", answer)])
+        graph.add_edge(START, "node")
+        host = Host(graph)
+        played = await host.play()
+        [asked] = played.pauses
+        assert asked.response_schema == Amount.model_json_schema()
+        played = await host.answer(played, {asked.pause_id: given})
+        assert played.ending.content == expected
+    assert heard == [{"decision": "expired"}, Amount(amount=5)]
+
+
+@pytest.mark.parametrize("given", [None, "expired", ["decision"], {"decision": "approve"}, {}])
+def test_no_answer_of_a_person_reads_as_expired(given: object):
+    assert not is_expired(given)

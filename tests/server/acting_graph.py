@@ -1,5 +1,11 @@
-"""A graph that puts actions to the member: `<address> | <reason> | <reason> …`, one for each."""
+"""A graph that puts actions to the member: `<address> | <reason> | <reason> …`, one for each.
 
+Of an action that is approved, the reason ``stall`` waits for ever before it is begun, and ``break``
+fails. The tool stands behind the address, or for one action behind its reason: `<reason> @ <tool>`.
+"""
+
+import asyncio
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from operator import add
@@ -21,6 +27,10 @@ from turnwire.nodes.tools.tool import Call, Caller, Outcome, Proposal, Tool, Too
 
 SHORT: Final = 0.4
 """Seconds for which the tool ``soon_call`` can be confirmed."""
+
+
+stalled: Final = threading.Event()
+"""Whether an approved action waits to be begun, in this process."""
 
 
 async def _book(arguments: Mapping[str, JsonValue], caller: Caller) -> JsonValue:
@@ -80,10 +90,11 @@ async def _plan(state: Asked, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     address, *reasons = [each.strip() for each in str(state["messages"][-1].text).split("|")]
     upstream, _, name = address.partition(" ")
     proposed: list[dict[str, Any]] = []
-    for number, reason in enumerate(reasons, 1):
+    for number, each in enumerate(reasons, 1):
+        reason, _, own = each.partition(" @ ")
         call = Call(
             tool_call_id=f"call_{number}",
-            name=name or "book_call",
+            name=own or name or "book_call",
             arguments={"upstream": upstream, "reason": reason},
         )
         proposal = TOOLS.propose(call, principal=runtime.context.principal, locale="en")
@@ -100,6 +111,11 @@ async def _confirm(state: One, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     given = state["proposal"]
     proposal = replace(Proposal(**given), call=Call(**given["call"]))
     answer = ask_member(proposal)
+    if proposal.call.arguments["reason"] == "stall":
+        stalled.set()
+        await asyncio.Event().wait()
+    if proposal.call.arguments["reason"] == "break":
+        raise RuntimeError("before anything was begun")
     context = runtime.context
     outcome = await TOOLS.decided(
         proposal, answer, principal=context.principal, locale=context.locale

@@ -24,16 +24,18 @@ from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from pydantic import SkipValidation
+from pydantic import BaseModel, SkipValidation
 
 from tests.fake_model import FakeModel
 from turnwire.graph.emit import speaker
-from turnwire.graph.pause import ask
+from turnwire.graph.pause import ask, is_expired
 from turnwire.models.catalog import chat_model
 
 CANARY: Final = "CANARY-7f3a /srv/secret/prompt.txt sk-canary-key"
 """Stands for a system prompt, a key and a path; no client may ever read it."""
 ODD: Final = "alpha\u2028beta\u2029gamma\u0085delta\u000bepsilon\u001cend"
+SOON: Final = 0.3
+"""Seconds for which the question of :func:`beside` that is named can be answered."""
 PEOPLE: Final = "東京は雨 🌦️ naïve שלום ไทย 👩‍👩‍👧"
 AMOUNT: Final[dict[str, Any]] = {
     "type": "object",
@@ -239,13 +241,46 @@ def _branch(name: str) -> Update:
 
 def parallel() -> Stage:
     """Ask two people at once, each in a branch of its own."""
+    return _two(lambda _: _branch("left"), lambda _: _branch("right"))
+
+
+class Amount(BaseModel):
+    """What :func:`beside` asks for."""
+
+    amount: int
+
+
+def beside() -> Stage:
+    """Put a draft to a reviewer and a question to the member; the one that is named expires."""
+
+    def review(state: StageState) -> Update:
+        soon = SOON if _question(state)[0] == "review" else 60.0
+        question: dict[str, Any] = {"question": "risky?", "draft": "the draft", "reasons": ["risk"]}
+        given = ask("review", question, expires_in=soon)
+        return {"messages": [AIMessage(f"review={_given(given)}")]}
+
+    def amount(state: StageState) -> Update:
+        soon = SOON if _question(state)[0] == "amount" else 60.0
+        given = ask("input", {"question": "How much?"}, response_schema=Amount, expires_in=soon)
+        return {"messages": [AIMessage(f"amount={_given(given)}")]}
+
+    return _two(amount, review)
+
+
+def _given(answer: Any) -> str:  # noqa: ANN401 - what a person said
+    if is_expired(answer):
+        return "late"
+    return str(answer.amount) if isinstance(answer, Amount) else answer["decision"]
+
+
+def _two(one: Callable[[StageState], Update], other: Callable[[StageState], Update]) -> Stage:
     graph: Stage = StateGraph(StageState)
 
     def left(state: StageState) -> Update:
-        return _branch("left")
+        return one(state)
 
     def right(state: StageState) -> Update:
-        return _branch("right")
+        return other(state)
 
     async def join(state: StageState) -> Update:
         said = [str(each.text) for each in state["messages"] if isinstance(each, AIMessage)]

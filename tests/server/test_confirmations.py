@@ -11,12 +11,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.server import acting_graph
 from tests.server.acting_graph import SHORT
 from tests.server.answering import Members, asked, told_again
 from tests.server.confirming import GRAPH, Waiting, audit, ended, propose, steps
 from tests.server.member_graph import SignIns
 from tests.server.reading import Frame
-from tests.server.running import InThread, eventually
+from tests.server.running import PATIENCE, InThread, eventually
 from tests.server.upstream import Upstream
 
 
@@ -167,6 +168,40 @@ def test_an_approval_that_comes_too_late_is_refused_and_told_apart_from_a_no(
     assert steps(members.data_dir, no.ids["no"]) == ["proposed", "rejected"]
 
 
+def test_an_action_that_expired_beside_an_answered_one_is_told_as_not_done_and_the_turn_ends(
+    members: Acting, upstream: Upstream
+):
+    waiting = propose(members.api(), upstream.url, "late @ soon_call", "one", "two")
+    time.sleep(SHORT)
+    first = waiting.decided("one")
+    expired = "The time to confirm this has passed, and it was not done."
+    assert sorted(ended(first)) == sorted(
+        [(waiting.ids["late"], "error", expired), (waiting.ids["one"], "ok", None)]
+    )
+    assert first[-1].data["finish_reason"] == "awaiting_confirmation"
+    assert list(Waiting(waiting.api, [waiting.frames[0], *first]).ids) == ["two"]
+    last = waiting.decided("two", "reject")
+    assert ended(last) == [(waiting.ids["two"], "rejected", None)]
+    assert last[-1].data["finish_reason"] == "stop"
+    assert _said(last) == f"late: expired {expired}; one: ok; two: rejected {{'feedback': None}}"
+    assert upstream.booked == ["one"]
+    assert steps(members.data_dir, waiting.ids["late"]) == ["proposed", "expired"]
+    assert _code(waiting.decide("late")) == (403, "confirmation_unavailable")
+    again = told_again(waiting.api, waiting.frames)
+    assert ended(again) == [*ended(first), *ended(last)]
+
+
+def test_a_no_beside_an_expired_action_ends_the_turn_too(members: Acting, upstream: Upstream):
+    waiting = propose(members.api(), upstream.url, "late @ soon_call", "one")
+    time.sleep(SHORT)
+    frames = waiting.decided("one", "reject")
+    assert frames[-1].data["finish_reason"] == "stop"
+    assert {status for _, status, _ in ended(frames)} == {"error", "rejected"}
+    assert upstream.booked == []
+    path = f"/conversations/{waiting.conversation_id}"
+    assert waiting.api.http.get(f"{path}/pauses").json() == {"pauses": []}
+
+
 def test_at_the_deadline_what_is_told_and_what_ran_agree(members: Acting, upstream: Upstream):
     def answer(number: int) -> tuple[str, int, str]:
         reason = f"edge {number}"
@@ -274,6 +309,35 @@ def test_a_turn_that_is_cancelled_in_an_action_first_tells_its_end(
     assert told[-1].data["finish_reason"] in ("cancelled", "stop")
     again = told_again(api, waiting.frames)
     assert ended(again) == ended(told)
+
+
+@pytest.mark.parametrize("stop", ["cancel", "erase"])
+def test_an_approved_action_that_is_stopped_before_it_begins_is_told_as_not_run_at_once(
+    members: Acting, upstream: Upstream, stop: str
+):
+    waiting = propose(members.api(), upstream.url, "stall")
+    acting_graph.stalled.clear()
+    path = f"/conversations/{waiting.conversation_id}"
+    with ThreadPoolExecutor(1) as pool:
+        frames = pool.submit(waiting.decided, "stall")
+        assert acting_graph.stalled.wait(PATIENCE)
+        assert steps(members.data_dir, waiting.ids["stall"]) == ["proposed", "approved"]
+        if stop == "cancel":
+            waiting.api.http.post(f"{path}/cancel").raise_for_status()
+        else:
+            waiting.api.http.delete(path).raise_for_status()
+        assert frames.result()[-1].data["finish_reason"] == "cancelled"
+    assert steps(members.data_dir, waiting.ids["stall"]) == ["proposed", "approved", "not_run"]
+    assert upstream.booked == []
+
+
+def test_an_approved_action_whose_turn_fails_before_it_begins_is_told_as_not_run_at_once(
+    members: Acting, upstream: Upstream
+):
+    waiting = propose(members.api(), upstream.url, "break")
+    assert waiting.decided("break")[-1].data["code"] == "agent_error"
+    assert steps(members.data_dir, waiting.ids["break"]) == ["proposed", "approved", "not_run"]
+    assert upstream.booked == []
 
 
 def test_a_server_that_goes_away_waits_for_an_action(tmp_path: Path, upstream: Upstream):

@@ -13,12 +13,15 @@ from tests.faults.membership import (
     ask,
     cards,
     decide,
+    finish,
     member,
     portal_at,
+    said,
     tools,
 )
 from tests.nodes.tools import mcp_clinic
 from tests.providers.serving import Provider
+from tests.server.confirming import audit
 from tests.server.shipped import with_index
 
 
@@ -57,3 +60,18 @@ def test_what_reads_runs_at_once_and_what_acts_waits_for_the_members_word(
     assert not ledger.exists()
     assert actions(decide(api, asked, tool="clinic_book_visit")) == ["ok"]
     assert ledger.read_text() == "Monday\n"
+
+
+def test_a_caller_without_a_session_is_told_to_sign_in_and_is_not_asked_to_confirm(
+    server: Membership, tmp_path: Path
+):
+    keyed = server.api("chat")
+    frames = ask(keyed, "Please book a visit for my plan's check-up")
+    assert finish(frames) == "sign_in_required"
+    assert cards(frames) == {}
+    assert tools(frames) == [("clinic_book_visit", "error")]
+    assert "sign in" in said(frames)
+    body = keyed.chat("Please book a visit for my plan's check-up", agent="member").json()
+    assert (body["status"], body["finish_reason"]) == ("complete", "sign_in_required")
+    assert not (tmp_path / "ledger").exists()
+    assert audit(server.data_dir) == []

@@ -1,6 +1,7 @@
 """People are asked, answer, and the turn goes on: ``POST /chat/resume``, ``GET /reviews``."""
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 
 from tests.server import graphs
 from tests.server.reading import text_of, unsaid
-from tests.server.running import InThread, eventually
+from tests.server.running import Api, InThread, eventually
 
 
 def _code(answer: httpx.Response) -> tuple[int, str]:
@@ -309,3 +310,74 @@ def test_an_answer_that_no_checkpoint_can_hold_is_refused_and_the_question_waits
 def test_without_a_key_nobody_learns_what_a_resume_has_to_look_like(shared: InThread, body: object):
     assert _code(shared.nobody().http.post("/chat/resume", json=body)) == (401, "invalid_api_key")
     assert _code(shared.api().http.post("/chat/resume", json=body)) == (422, "validation_error")
+
+
+@pytest.fixture(scope="module")
+def two_asked(tmp_path_factory: pytest.TempPathFactory):
+    with InThread(tmp_path_factory.mktemp("beside"), "beside") as server:
+        yield server
+
+
+def _expired(api: Api, which: str) -> dict[str, Any]:
+    """Ask both, and return what waits when the one that is named can't be answered any more."""
+    paused = api.paused(which)
+    time.sleep(graphs.SOON)
+    return paused
+
+
+def _answered(paused: dict[str, Any]) -> dict[str, Any]:
+    (named,) = [each["pause_id"] for each in paused["pauses"] if each["kind"] == "input"]
+    return {"thread_id": paused["thread_id"], "answers": {named: {"amount": 5}}}
+
+
+def _decided(paused: dict[str, Any]) -> dict[str, Any]:
+    return {"thread_id": paused["thread_id"], "decision": "approve"}
+
+
+@pytest.mark.parametrize(
+    ("late", "answer", "refused", "content"),
+    [
+        ("review", _answered, _decided, "amount=5 review=late"),
+        ("amount", _decided, _answered, "amount=late review=approve"),
+    ],
+)
+def test_a_turn_does_not_wait_for_a_question_that_expired_beside_the_one_that_was_answered(
+    two_asked: InThread,
+    late: str,
+    answer: Callable[[dict[str, Any]], dict[str, Any]],
+    refused: Callable[[dict[str, Any]], dict[str, Any]],
+    content: str,
+):
+    api = two_asked.api()
+    whole = _expired(api, late)
+    done = api.resume(**answer(whole)).json()
+    assert (done["status"], done["content"]) == ("complete", content)
+    assert _code(api.resume(**refused(whole))) == (403, "resume_unavailable")
+    assert whole["thread_id"] not in api.http.get("/reviews").text
+
+    streamed = _expired(api, late)
+    with api.resume_stream(**answer(streamed)) as reader:
+        live = reader.rest()
+    assert live[-1].data["content"] == content
+    with api.events(streamed["thread_id"], streamed["turn_id"]) as reader:
+        assert reader.rest()[-len(live) :] == live
+    assert api.turn(streamed["thread_id"], streamed["turn_id"])["content"] == content
+
+
+def test_what_expired_while_no_server_ran_is_expired_for_the_next_one(tmp_path: Path):
+    with InThread(tmp_path, "beside") as server:
+        paused = server.api().paused("review")
+        key = server.key("chat", "review")
+    time.sleep(graphs.SOON)
+    with InThread(tmp_path, "beside") as server:
+        done = server.api(key=key).resume(**_answered(paused)).json()
+    assert (done["status"], done["content"]) == ("complete", "amount=5 review=late")
+
+
+def test_both_in_time_are_answered_one_by_one(two_asked: InThread):
+    api = two_asked.api()
+    paused = api.paused("neither")
+    still = api.resume(**_answered(paused)).json()
+    assert still["status"] == "paused_for_review"
+    done = api.resume(**_decided(paused)).json()
+    assert done["content"] == "amount=5 review=approve"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.storage.stores import KINDS, Kind, at
+from turnwire.ids import PauseId
 from turnwire.storage.audit import AuditQuery
 from turnwire.storage.conformance_actions import Asked
 
@@ -67,3 +68,22 @@ async def test_the_audit_can_not_be_changed(tmp_path: Path):
                 db.execute(change)
         db.close()
         assert len(await store.audit(AuditQuery())) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("left", "gone"), [(1, 0), (0, 1)])
+async def test_beside_an_answer_a_pause_expires_at_its_millisecond_too(
+    kind: Kind, left: int, gone: int, tmp_path: Path
+):
+    clock = Hand()
+    async with at(kind, tmp_path, now=clock) as store:
+        asked = Asked()
+        await store.begin(asked.opening(principal=asked.principal))
+        asked.ids = [PauseId("cnf_1"), PauseId("cnf_2")]
+        await store.append(asked.put(*asked.ids, late=asked.ids[1:]))
+        records = await store.pauses(asked.conversation_id)
+        [expires] = [e.pause.expires_ms for e in records if e.pause.pause_id == "cnf_2"]
+        assert expires is not None
+        clock.ms = expires - left
+        assert await asked.answer(store)
+        assert len(asked.gone) == gone

@@ -51,6 +51,10 @@ EDGES: Final = [
     ("guardrail_post", "closing", False),
     ("closing", "__end__", False),
 ]
+DRAWN: Final[Json] = {
+    "nodes": [{"id": i, "kind": k, "conditional": c} for i, k, c in NODES],
+    "edges": [{"source": s, "target": t, "conditional": c} for s, t, c in EDGES],
+}
 DURATIONS: Final = {"retrieve_context": 38, "generate_response": 1284, "guardrail_pre": 6}
 CITATIONS: Final = [
     {
@@ -105,6 +109,7 @@ class Turn:
     cut_after: int | None = None
     """Break the first connection after so many frames."""
     cancelled: threading.Event = field(default_factory=threading.Event)
+    drawn: Json = field(default_factory=lambda: DRAWN)
 
     def say(self, event: str, **data: Any) -> Frame:  # noqa: ANN401 - any JSON
         self.log.append((event, data))
@@ -120,8 +125,7 @@ class Turn:
             model="demo-writer-1",
             locale=self.locale,
             resumed=resumed,
-            nodes=[{"id": i, "kind": k, "conditional": c} for i, k, c in NODES],
-            edges=[{"source": s, "target": t, "conditional": c} for s, t, c in EDGES],
+            **self.drawn,
             flags={"rag": True, "hitl": True, "judge": False},
         )
 
@@ -394,6 +398,8 @@ class FakeServer(ThreadingHTTPServer):
         self.sessions: dict[str, bool] = {}
         """Whether each is signed in."""
         self.facts = "{}"
+        self.drawn = DRAWN
+        """Nodes and edges of the agent's graph."""
         self.are_events_open = True
         self.may_attach = threading.Event()
         """Until then, who attaches again waits."""
@@ -518,6 +524,7 @@ class Answerer(BaseHTTPRequestHandler):
             question=question,
             locale=str(body["locale"]),
             is_signed_in=self.fake.sessions[self.headers["X-Turnwire-Session"]],
+            drawn=self.fake.drawn,
         )
         self.fake.turns[turn.turn_id] = turn
         script = next((s for word, s in SCRIPTS.items() if word in question), answered)

@@ -29,6 +29,11 @@ test("edges lead down, and a straight run is straight", () => {
   assertNothingOverlaps(plan);
 });
 
+test("a run that an edge passes by is straight from its start to its end", () => {
+  const plan = layOut(graphOf("__start__>a", "a>b", "b>c", "c>d", "d>e", "b>d", "e>__end__"));
+  assert.ok(plan.nodes.every((node) => Math.abs(node.x - plan.nodes[0].x) < 1));
+});
+
 test("a loop between agent and tools leads back up", () => {
   const plan = layOut(graphOf("__start__>agent", "agent>tools", "tools>agent", "agent>__end__"));
   const back = plan.edges.find((edge) => edge.source === "tools");
@@ -44,6 +49,15 @@ test("branches, a self-loop, an unknown end and a lone node find a place", () =>
   graph.edges.push({ source: "d", target: "nowhere", conditional: true });
   const plan = layOut(graph);
   assert.equal(plan.nodes.length, 7);
+  assertNothingOverlaps(plan);
+});
+
+test("edges that go round make a graph no wider than its widest layer", () => {
+  const rounds = ["s>a", "a>b", "b>c", "c>d", "d>a", "c>a", "d>b", "a>d", "a>c", "b>d", "a>e", "e>d"];
+  const plan = layOut(graphOf(...rounds));
+  const node = plan.nodes[0].w;
+  // Two nodes stand beside each other at most; an edge that passes takes 12 beside them.
+  assert.ok(plan.width <= 2 * node + 26 + rounds.length * 12 + 16, String(plan.width));
   assertNothingOverlaps(plan);
 });
 

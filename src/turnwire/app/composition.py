@@ -1,7 +1,7 @@
 """Put the parts together."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from turnwire.admission.rates import LocalRates
 from turnwire.admission.sessions import SessionPolicy
+from turnwire.app.memory import memory_store
 from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
@@ -26,6 +27,8 @@ from turnwire.engine.supervisor import Supervisor
 from turnwire.graph.agent import GraphAgent
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
+from turnwire.graph.store import with_store
+from turnwire.nodes.memory.own import StoredMemories
 from turnwire.nodes.tools.authority import CREDENTIALS, GRANTS, NO_CREDENTIALS
 from turnwire.nodes.tools.tool import Credentials
 from turnwire.server import (
@@ -35,6 +38,7 @@ from turnwire.server import (
     execution,
     headers,
     members,
+    memory,
     metrics,
     operations,
     page,
@@ -104,7 +108,6 @@ def create(
     turn_policy = TurnPolicy(if_busy=settings.if_busy, quotas=quota_policy(settings))
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
 
-    stopping: list[Callable[[], Awaitable[None]]] = []
     retention = Retention(store, turns.remove, now=system_now, seconds=settings.anonymous_seconds)
 
     @asynccontextmanager
@@ -115,10 +118,10 @@ def create(
             )
             if traces is not None:
                 stack.push_async_callback(asyncio.to_thread, traces.close)
+            if close_studio is not None:
+                stack.push_async_callback(close_studio)
             stack.enter_context(alone_in(settings.data_dir))
             _close_later(parts, stack)
-            for close in stopping:
-                stack.push_async_callback(close)
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
@@ -127,9 +130,11 @@ def create(
                 await service.open()
             await stack.enter_async_context(watch.watching())
             saver = await _saver(settings, stack)
+            remembered = await memory_store(settings, stack)
+            turns.memories = StoredMemories(remembered)
             for graph, manifest_ in parts.graphs:
                 agent = GraphAgent(
-                    graph,
+                    with_store(graph, remembered),
                     manifest_,
                     saver=saver,
                     now=system_now,
@@ -183,11 +188,12 @@ def create(
     app.include_router(operations.router(store, supervisor))
     app.include_router(conversations.router(callers, turns, streams))
     app.include_router(pauses.router(callers, turns))
+    app.include_router(memory.router(callers, turns))
     app.include_router(members.router(callers, store, turn_policy.quotas, now=system_now))
     app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
-    mount_studio(
+    close_studio = mount_studio(
         app,
         settings,
         access=access,
@@ -197,7 +203,6 @@ def create(
         keys=keys,
         watch=watch,
         counted=counted,
-        stopping=stopping,
         now=system_now,
     )
     has_page = access_policy(settings).cookies

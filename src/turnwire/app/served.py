@@ -12,7 +12,7 @@ from turnwire.agents.guarded.graph import build, manifest
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.member.graph import build as build_member
 from turnwire.agents.member.graph import manifest as member_manifest
-from turnwire.agents.member.parts import MemberParts
+from turnwire.agents.member.parts import MemberParts, member_policy
 from turnwire.agents.member.tools import portal_client, portal_tools
 from turnwire.corpora import for_members, shipped
 from turnwire.graph.agent import Graph
@@ -132,7 +132,7 @@ def member_parts(
     The role ``executor`` chooses its tools; without that role, the answer's model does, unless it
     only quotes: then rules do.
     """
-    policy = shipped_policy("insurance")
+    policy = member_policy()
     policy.warm()
     answer = models.roles[ANSWER]
     chooses = models.roles.get(EXECUTOR) or (None if isinstance(answer, Quoting) else answer)

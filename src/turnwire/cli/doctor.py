@@ -63,6 +63,7 @@ def examine(data_dir: Path | None) -> list[Check]:
         "data directory": stored.data_directory,
         "turnwire.db": stored.turns_db,
         "checkpoints.db": stored.checkpoints_db,
+        "memory.db": stored.memory_db,
         "index.db": stored.index_db,
         "model": model,
         **{f"model {role}": partial(chain, role=role) for role in settings.roles if role != ANSWER},

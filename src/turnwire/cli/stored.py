@@ -82,19 +82,31 @@ async def _activity(store: Store) -> tuple[int, list[PauseRecord]]:
 
 def checkpoints_db(settings: Settings) -> Check:
     """Whether the agents' checkpoints can be read."""
+    return _kept(settings, "checkpoints.db", table="checkpoints")
+
+
+def memory_db(settings: Settings) -> Check:
+    """Whether what agents remember of users can be read."""
+    if not (settings.data_dir / "memory.db").is_file():  # as a version left it that had none
+        return Check("memory.db", "ok", "nothing is remembered as yet")
+    return _kept(settings, "memory.db", table="store")
+
+
+def _kept(settings: Settings, name: str, *, table: str) -> Check:
+    """Return how a file of LangGraph's is, which has this table as soon as it was used."""
     if settings.store == "memory":
-        return Check("checkpoints.db", "ok", "not used: the store is the memory")
+        return Check(name, "ok", "not used: the store is the memory")
 
     def look(path: Path) -> Check:
         with _file(path) as db:
             tables = {str(each[0]) for each in db.execute("SELECT name FROM sqlite_master")}
             pages = db.execute("PRAGMA page_count").fetchone()[0]
             size = int(pages * db.execute("PRAGMA page_size").fetchone()[0])
-        if "checkpoints" not in tables:
-            return Check(path.name, "warning", "no checkpoints as yet", _SERVE)
+        if table not in tables:
+            return Check(path.name, "warning", "nothing is kept as yet", _SERVE)
         return Check(path.name, "ok", f"{size / (1 << 20):.1f} MiB")
 
-    return _looked(settings.data_dir / "checkpoints.db", look)
+    return _looked(settings.data_dir / name, look)
 
 
 def index_db(settings: Settings) -> Check:

@@ -15,10 +15,10 @@ from turnwire.engine.runner import Limits, Reporter, Run
 from turnwire.engine.turn import Turn
 from turnwire.errors import Draining, Overloaded, StorageUnavailable, StreamInterrupted
 from turnwire.events import Envelope
-from turnwire.ids import TurnId, new_id
+from turnwire.ids import ConversationId, TurnId, new_id
 from turnwire.storage.base import Answer, Conflict, Opening, Store
 from turnwire.storage.members import Charge
-from turnwire.work import Work
+from turnwire.work import Work, expired_answer
 
 _LET_GO_SECONDS: Final = 5.0
 """How long a cancelled run may clean up before it is given its ending by force."""
@@ -99,6 +99,8 @@ class Supervisor:
         """Turns that are being stored and will run here."""
         self._drained = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._owed: dict[ConversationId, set[asyncio.Task[None]]] = {}
+        """What runs have left to be done."""
         self.draining = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -144,7 +146,12 @@ class Supervisor:
         self.require_capacity()
         dropped = opening.dropped[1] if opening.dropped else ()
         active = self._activate(turn, [*dropped, *opening.started])
-        await self._launch(agent, active, work, self._store.begin(opening))
+
+        async def store() -> Work:
+            await self._store.begin(opening)
+            return work
+
+        await self._launch(agent, active, store())
 
     async def resume(
         self,
@@ -157,6 +164,8 @@ class Supervisor:
     ) -> Sequence[Envelope]:
         """Take the answers, run on, and return the new run's first envelopes.
 
+        Of the turn's pauses that have expired by then, the run is told so.
+
         Raises:
             Conflict: somebody answered first, the turn does not wait, or an allowance is used up;
                 nothing was stored.
@@ -168,10 +177,15 @@ class Supervisor:
         event, before = turn.started.model_copy(update={"resumed": True}), turn.run_id
         started = turn.begin(work.run_id, event, at=work.started_ms)
         earlier = Earlier(event, before, turn.worked_ms(at=work.started_ms))
-        stored = self._store.resume(
-            turn.turn_id, answers, started, now=work.started_ms, charges=charges
-        )
-        await self._launch(agent, self._activate(turn, started, earlier), work, stored)
+
+        async def store() -> Work:
+            gone = await self._store.resume(
+                turn.turn_id, answers, started, now=work.started_ms, charges=charges
+            )
+            late = {each.pause.pause_id: expired_answer(each.pause) for each in gone}
+            return replace(work, answers={**work.answers, **late})
+
+        await self._launch(agent, self._activate(turn, started, earlier), store())
         return started
 
     async def drop(self, turn_id: TurnId, ending: Sequence[Envelope]) -> None:
@@ -211,6 +225,11 @@ class Supervisor:
         active = self._active.get(turn_id)
         if active is not None:
             await asyncio.wait([active.done])
+
+    async def settled(self, conversation_id: ConversationId) -> None:
+        """Wait for what the conversation's runs have left to be done."""
+        while owed := self._owed.get(conversation_id):
+            await asyncio.wait(owed)
 
     async def restore(self, turn_id: TurnId) -> Turn:
         """Return the turn as its log tells it."""
@@ -264,24 +283,26 @@ class Supervisor:
         return _Active(Run(turn, log, now=self._now, reporter=self._reporter), begun, earlier)
 
     async def _launch(
-        self, agent: Agent, active: _Active, work: Work, stored: Coroutine[None, None, None]
+        self, agent: Agent, active: _Active, stored: Coroutine[None, None, Work]
     ) -> None:
-        """Store and run in one task that no request owns, so that a lost client splits neither."""
+        """Store and run in one task that no request owns, so that a lost client splits neither.
+
+        ``stored`` returns what is to be run, once that is stored.
+        """
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._starting += 1
-        active.task = self._own(self._live(agent, active, work, stored, told))
+        active.task = self._own(self._live(agent, active, stored, told))
         await asyncio.shield(told)
 
     async def _live(
         self,
         agent: Agent,
         active: _Active,
-        work: Work,
-        stored: Coroutine[None, None, None],
+        stored: Coroutine[None, None, Work],
         told: asyncio.Future[None],
     ) -> None:
         try:
-            await stored
+            work = await stored
         except BaseException as error:  # the request that waits is told, whatever it is
             if isinstance(error, StorageUnavailable):
                 self._observer.unstored()
@@ -299,7 +320,7 @@ class Supervisor:
             self._interrupt(active)
         try:
             with self._observer.running(work):
-                own = replace(work, own=partial(self._own_action, active))
+                own = replace(work, own=partial(self._own_action, active, work.conversation_id))
                 await active.run.work(agent, own, self._policy.limits)
         except Exception as error:  # a bug of ours must not take the other turns along
             self._reporter.failed(error, error_id=new_id("err"), turn_id=work.turn_id)
@@ -320,12 +341,25 @@ class Supervisor:
         active.run.draining = True
         self._stop(active)
 
-    def _own_action(self, active: _Active, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _own_action(
+        self,
+        active: _Active,
+        conversation_id: ConversationId,
+        work: Coroutine[Any, Any, None],
+    ) -> asyncio.Task[None]:
         """Start what a person approved; it ends before its run is stopped."""
         task = self._own(work)
         active.acting.add(task)
         task.add_done_callback(partial(self._acted, active))
+        self._owed.setdefault(conversation_id, set()).add(task)
+        task.add_done_callback(partial(self._settle, conversation_id))
         return task
+
+    def _settle(self, conversation_id: ConversationId, task: asyncio.Task[None]) -> None:
+        owed = self._owed[conversation_id]
+        owed.discard(task)
+        if not owed:
+            del self._owed[conversation_id]
 
     def _acted(self, active: _Active, task: asyncio.Task[None]) -> None:
         active.acting.discard(task)

@@ -58,7 +58,7 @@ class Turn:
         self.decisions: list[GuardrailDecision] = []
         self.calls: list[ModelCalled] = []
         self.actions = 0
-        """How many actions were told to have ended."""
+        """How many approved actions were told to have ended."""
         self.open_since: dict[str, int] = {}
         """Open nodes and when the oldest copy of each started, in milliseconds."""
         self._sealed: list[Envelope] = []
@@ -203,7 +203,7 @@ class Turn:
     def _remember_call(self, event: ModelCalled | ActionCompleted) -> None:
         if isinstance(event, ModelCalled):
             self.calls.append(event)
-        else:
+        elif event.decision == "approve":
             self.actions += 1
 
     def _remember_node(self, event: NodeStarted | NodeCompleted, at: int) -> None:

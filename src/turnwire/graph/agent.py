@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from turnwire.clock import Now
 from turnwire.events import Event, Topology, TurnPaused
-from turnwire.graph.acting import OWN
+from turnwire.graph.acting import AFTER, OWN, Later, begin
 from turnwire.graph.calls import MeasuredCalls
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import OUTLET, Outlet
@@ -92,6 +92,8 @@ class GraphAgent:
         outlet = Outlet(work.aloud, translator.tasks, translator.may_pass)
         OUTLET.set(outlet)
         OWN.set(work.own)
+        later: list[Later] = []
+        AFTER.set(later)
         for variable, value in self._bindings.items():
             variable.set(value)
         try:
@@ -113,14 +115,21 @@ class GraphAgent:
         finally:
             outlet.close()
             tap.close()
-        remember = self.manifest.remember
-        if remember is not None and not translator.interrupts:
-            await keep(self._saver, work.conversation_id, remember)
+        if not translator.interrupts:
+            await self._leave(work, later)
         yield self._ending(translator)
 
     async def forget(self, conversation_id: ConversationId, /) -> None:
         """See :class:`turnwire.engine.agent.Agent`."""
         await self._saver.adelete_thread(conversation_id)
+
+    async def _leave(self, work: Work, later: Sequence[Later]) -> None:
+        """Do what comes after a turn, or have it done."""
+        remember = self.manifest.remember
+        if remember is not None:
+            await keep(self._saver, work.conversation_id, remember)
+        for each in later:
+            begin(each())
 
     async def _stream(self, work: Work, tap: Tap) -> AsyncGenerator[Part, None]:
         config: RunnableConfig = {

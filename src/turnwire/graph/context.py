@@ -5,7 +5,7 @@ for a secret. LangGraph hands it to a node as ``runtime.context``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import cast
 
 from langgraph.runtime import get_runtime
@@ -43,12 +43,36 @@ def rerank_hint() -> bool | None:
     None where it said nothing, outside a run, and in a graph with a context of its own that has
     no ``rerank``.
     """
+    hint = _told("rerank")
+    return hint if isinstance(hint, bool) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Whose turn it is that a node works on."""
+
+    principal: str
+    conversation_id: str
+    turn_id: str
+    locale: str
+
+
+def asker() -> Asker | None:
+    """Return whose turn the running node works on.
+
+    None outside a run, and in a graph with a context of its own that lacks one of the fields.
+    """
+    names = [each.name for each in fields(Asker)]
+    told = {name: each for name in names if isinstance(each := _told(name), str)}
+    return Asker(**told) if len(told) == len(names) else None
+
+
+def _told(name: str) -> object:
+    """Return a field of the running node's context, whatever shape that has; or none."""
     try:
         context = getattr(get_runtime(), "context", None)
     except RuntimeError:
         return None
     if isinstance(context, Mapping):
-        hint = cast("Mapping[str, object]", context).get("rerank")
-    else:
-        hint = getattr(context, "rerank", None)
-    return hint if isinstance(hint, bool) else None
+        return cast("Mapping[str, object]", context).get(name)
+    return getattr(context, name, None)

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from langgraph.types import interrupt
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from turnwire.events import PauseKind
+from turnwire.work import EXPIRED
 
 MARK: Final = "turnwire_pause"
 
@@ -22,6 +23,22 @@ def ask(
 
     LangGraph runs the node again from its start after the answer, so whatever stands before
     this call happens twice: ask first, act afterwards. ``expires_in`` is in seconds.
+
+    A question that has expired when another one of the turn is answered does not wait any more:
+    what is returned then is ``{"decision": "expired"}``, which :func:`is_expired` tells, whatever
+    the schema.
     """
     question = {MARK: kind, "payload": dict(payload), "expires_in": expires_in}
-    return cast("Any", interrupt(question, response_schema=response_schema))
+    if expires_in is None or response_schema is None or isinstance(response_schema, dict):
+        return cast("Any", interrupt(question, response_schema=response_schema))
+    # LangGraph itself would refuse what the server says of a question that has expired.
+    adapter = TypeAdapter(cast("Any", response_schema))
+    answer = interrupt(question, response_schema=adapter.json_schema())
+    return answer if is_expired(answer) else adapter.validate_python(answer)
+
+
+def is_expired(answer: object) -> bool:
+    """Whether nobody answered in time, and this stands in place of an answer."""
+    return isinstance(answer, Mapping) and (
+        cast("Mapping[str, object]", answer).get("decision") == EXPIRED
+    )

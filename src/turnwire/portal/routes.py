@@ -63,6 +63,7 @@ class Portal:
             "GET /me/claims": self._claims,
             "GET /me/claims/{reference}": self._claim,
             "GET /me/documents": self._documents,
+            "GET /me/callbacks": self._callbacks,
             "POST /me/callbacks": self._callback,
             "PUT /me/address": self._address,
         }
@@ -156,6 +157,10 @@ class Portal:
     async def _documents(self, request: Request) -> Response:
         member = self._member(request)
         return JSONResponse([each.model_dump(mode="json") for each in member.documents])
+
+    async def _callbacks(self, request: Request) -> Response:
+        member = self._member(request)
+        return JSONResponse(self._store.callbacks(member.member_number))
 
     async def _callback(self, request: Request) -> Response:
         member = self._member(request)

@@ -168,6 +168,15 @@ class PortalStore:
             for kind, number, key, asked, answer, at in rows
         ]
 
+    def callbacks(self, member_number: str) -> list[Json]:
+        """Return the call-backs that a member has asked for, latest first."""
+        rows = self._db.execute(
+            "SELECT answer FROM actions WHERE kind = 'callback' AND member_number = ? "
+            "ORDER BY action_id DESC",
+            (member_number,),
+        )
+        return [json.loads(answer) for (answer,) in rows]
+
     def forget_actions(self) -> None:
         """Empty the ledger, with the answers that keys got; addresses stay as they were changed."""
         with self._writing():

@@ -55,31 +55,11 @@ class HeaderPolicy:
     """The name of the header with a member's session."""
 
 
-class RequestIds:
-    """Gives each request an id that its answer carries, whoever answers."""
+class Heads:
+    """Gives each request an id, which its answer carries, and each answer safe headers.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] not in _REQUESTS:
-            await self._app(scope, receive, send)
-            return
-        request_id = new_id("req")
-        scope.setdefault("state", {})["request_id"] = request_id
-        header = (b"x-request-id", request_id.encode())
-
-        async def send_with_id(message: Message) -> None:
-            if message["type"] in _STARTS:
-                message["headers"] = [*message.get("headers", ()), header]
-            await send(message)
-
-        await self._app(scope, receive, send_with_id)
-
-
-class SafeHeaders:
-    """Gives every answer the headers that it has not set itself."""
+    What an answer has set itself stays.
+    """
 
     def __init__(self, app: ASGIApp, *, tls_only: bool) -> None:
         self._app = app
@@ -90,6 +70,8 @@ class SafeHeaders:
         if scope["type"] not in _REQUESTS:
             await self._app(scope, receive, send)
             return
+        request_id = new_id("req")
+        scope.setdefault("state", {})["request_id"] = request_id
         tls = self._tls_only and scope.get("scheme") in ("https", "wss")
         added = (*_DEFAULTS, _TLS_ONLY) if tls else _DEFAULTS
 
@@ -98,6 +80,7 @@ class SafeHeaders:
                 given = message["headers"] = list(message.get("headers", ()))
                 names = {name.lower() for name, _ in given}
                 given += [each for each in added if each[0] not in names]
+                given.append((b"x-request-id", request_id.encode()))
             await send(message)
 
         await self._app(scope, receive, send_safely)
@@ -113,7 +96,6 @@ def install(app: FastAPI, policy: HeaderPolicy) -> None:
             allow_headers=(*_SENT, policy.session_header),
             expose_headers=_EXPOSED,
         )
-    app.add_middleware(SafeHeaders, tls_only=policy.tls_only)
-    app.add_middleware(RequestIds)
+    app.add_middleware(Heads, tls_only=policy.tls_only)
     if policy.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(policy.trusted_proxies))

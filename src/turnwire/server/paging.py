@@ -37,11 +37,8 @@ class Page:
         Raises:
             RequestInvalid: the number is out of its bounds, or the place is none.
         """
-        limit = request.query_params.get("limit", str(DEFAULT))
-        if not (_COUNT.fullmatch(limit) and 1 <= int(limit) <= MOST):
-            raise RequestInvalid(("limit", f"has to be a whole number from 1 to {MOST}"))
         before = request.query_params.get("before")
-        return cls(int(limit), None if before is None else _place(before))
+        return cls(asked_limit(request), None if before is None else _place(before))
 
     async def of(
         self, store: TurnStore, principal: Principal
@@ -55,6 +52,14 @@ class Page:
             return found, {}
         last = found[self.limit - 1]
         return found[: self.limit], {"next": f"{last.updated_ms}.{last.conversation_id}"}
+
+
+def asked_limit(request: Request) -> int:
+    """Return how many entries of a list the query asks for, or raise :class:`RequestInvalid`."""
+    limit = request.query_params.get("limit", str(DEFAULT))
+    if not (_COUNT.fullmatch(limit) and 1 <= int(limit) <= MOST):
+        raise RequestInvalid(("limit", f"has to be a whole number from 1 to {MOST}"))
+    return int(limit)
 
 
 def _place(text: str) -> Place:

@@ -143,7 +143,7 @@ def _said(finding: ErrorDetails) -> str:
 
 
 def request_id(request: HTTPConnection) -> str:
-    """Return the id that the request was given by :class:`turnwire.server.headers.RequestIds`."""
+    """Return the id that the request was given by :class:`turnwire.server.headers.Heads`."""
     return getattr(request.state, "request_id", "")
 
 

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final, TypeVar, cast
 
 from fastapi import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from turnwire.engine.supervisor import Supervisor
@@ -36,6 +37,10 @@ _LOOK_SECONDS: Final = 1.0
 """How often a request for JSON looks whether its client is still there."""
 _LAST_SECONDS: Final = 1.0
 """How long a stream that is ended early may take to close in good order."""
+
+_START: Final = "http.response.start"
+_BODY: Final = "http.response.body"
+_END: Final[Message] = {"type": _BODY, "body": b"", "more_body": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,32 +194,67 @@ class Streams:
         return cast("AsyncGenerator[Sequence[Envelope], None]", log)
 
 
-class _Stream(StreamingResponse):
-    """An event stream, for as long as its key opens.
+class _Stream(Response):
+    """An event stream, for as long as its key opens and its client is there.
 
-    It then ends without a terminator, for the turn has not failed; whoever attaches again with
-    that key is refused.
+    Without its key it ends without a terminator, for the turn has not failed; whoever attaches
+    again with that key is refused. Starlette's own streaming response holds two tasks and a group
+    for what takes one task here.
     """
 
     def __init__(self, content: AsyncGenerator[bytes, None], watch: KeyWatch) -> None:
-        super().__init__(content, media_type=CONTENT_TYPE, headers=HEADERS)
+        self.status_code = HTTPStatus.OK
+        self.media_type = CONTENT_TYPE
+        self.background = None
+        self.init_headers(HEADERS)
+        self._content = content
         self._watch = watch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the stream."""
         begun = False
-
-        async def send_noting(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
+        head = {"type": _START, "status": self.status_code, "headers": self.raw_headers}
         try:
-            async with self._watch.holding(scope):
-                await super().__call__(scope, receive, send_noting)
+            async with (
+                self._watch.holding(scope),
+                _while_there(receive),
+                aclosing(self._content) as content,
+            ):
+                begun = True
+                await send(head)
+                async for each in content:
+                    await send({"type": _BODY, "body": each, "more_body": True})
+                await send(_END)
         except InvalidApiKey:
             if not begun:
                 raise
             with suppress(TimeoutError):  # a client that does not read is cut off
                 async with asyncio.timeout(_LAST_SECONDS):
-                    await send({"type": "http.response.body", "body": b"", "more_body": False})
+                    await send(_END)
+
+
+@asynccontextmanager
+async def _while_there(receive: Receive) -> AsyncGenerator[None]:
+    """Go on inside until the client leaves; what runs inside is then cancelled, without an error.
+
+    A server of ASGI's HTTP 2.3, as uvicorn is, drops what is sent to a client that has left: only
+    who asks learns of it.
+    """
+    loop = asyncio.get_running_loop()
+    leaving = asyncio.timeout(None)
+
+    async def listen() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        leaving.reschedule(loop.time())
+
+    listener = loop.create_task(listen())
+    try:
+        async with leaving:
+            yield
+    except TimeoutError:
+        if not leaving.expired():
+            raise
+    finally:
+        listener.cancel()
+        await asyncio.wait([listener])

@@ -50,6 +50,7 @@ from turnwire.storage.base import (
     TurnRecord,
 )
 from turnwire.storage.members import Charge, Used
+from turnwire.storage.memories import NOTHING_REMEMBERED, Memories
 from turnwire.work import NO_HINTS, Channel, Hints, Message, Unsettled, Work
 
 _ATTEMPTS: Final = 20
@@ -127,6 +128,8 @@ class Turns:
         self.supervisor = supervisor
         self.agents = agents
         self.policy = policy
+        self.memories: Memories = NOTHING_REMEMBERED
+        """What agents remember of users."""
         self._now = now
         # An entry lives as long as somebody holds the lock or waits for it.
         self._queues: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
@@ -218,11 +221,15 @@ class Turns:
     async def remove(self, conversation_id: ConversationId) -> None:
         """Do what :meth:`erase` does, whoever owns the conversation."""
         await self._stop(conversation_id)
+        await self._forget(conversation_id)
+        await self.store.erase(conversation_id)
+        await self._forget(conversation_id)  # and what a turn wrote that began meanwhile
+
+    async def _forget(self, conversation_id: ConversationId) -> None:
+        await self.supervisor.settled(conversation_id)
         for agent in self.agents.values():  # its own may not be served any more
             await agent.forget(conversation_id)
-        await self.store.erase(conversation_id)
-        for agent in self.agents.values():  # and what a turn wrote that began meanwhile
-            await agent.forget(conversation_id)
+        await self.memories.forget_conversation(conversation_id)
 
     async def _stop(
         self, conversation_id: ConversationId, turn_id: TurnId | None = None

@@ -27,7 +27,8 @@ Result = Literal[
 
 Of a decision: ``approved``, ``rejected``, ``expired`` (an approval came too late, or none came) or
 ``dropped`` (the member asked something else). Of an outcome: ``ok``, ``tool_failed``, ``unknown``
-(the process ended, or the upstream did not answer) or ``not_run`` (approved, and never begun).
+(the process ended, or the upstream did not answer) or ``not_run`` (approved, and its turn ended
+before it was begun). An action that a graph does by itself, without a grant, has no outcome here.
 """
 
 
@@ -97,7 +98,8 @@ class ActionStore(Grants, Protocol):
         """Note what became of actions that no process carries out any more; return how many.
 
         To be called when nothing runs: a begun one without an outcome is ``unknown``, an approved
-        one that was never begun ``not_run``.
+        one that was never begun ``not_run``. A turn's ending itself notes what was not begun, so
+        that this is left for processes that were killed.
         """
         ...
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from turnwire.storage.audit import AuditEntry, AuditQuery, Step
-from turnwire.storage.audited import following
+from turnwire.storage.audited import is_granted, left
 
 
 class AuditBook:
@@ -25,14 +25,18 @@ class AuditBook:
 
     def unfinished(self, *, at: int) -> list[AuditEntry]:
         """Return the outcomes that are to be noted when nothing runs any more."""
-        found: list[AuditEntry] = []
-        for each in list(self._entries.values()):
-            named = each.confirmation_id
-            begun = self.entry(named, "start")
-            if each.result != "approved" or self.entry(named, "outcome"):
-                continue
-            found.append(following(each, "outcome", "unknown" if begun else "not_run", at=at))
-        return found
+        return [
+            left(each, is_begun=self.entry(each.confirmation_id, "start") is not None, at=at)
+            for each in self._entries.values()
+            if is_granted(each) and self.entry(each.confirmation_id, "outcome") is None
+        ]
+
+    def not_begun(self, confirmation_id: str, *, at: int) -> list[AuditEntry]:
+        """Return the outcome of an approved action that can't be begun any more, if it is one."""
+        told = self.entry(confirmation_id, "decision")
+        if told is None or not is_granted(told) or self.entry(confirmation_id, "start"):
+            return []
+        return [left(told, is_begun=False, at=at)]
 
     def find(self, query: AuditQuery) -> list[AuditEntry]:
         """Return the entries that are asked for."""

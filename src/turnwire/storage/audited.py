@@ -1,6 +1,6 @@
 """Which entries of the audit a confirmation's record makes, and what it grants."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -53,9 +53,36 @@ def following(entry: AuditEntry, step: Step, result: Result, *, at: int) -> Audi
     )
 
 
+def left(approved: AuditEntry, *, is_begun: bool, at: int) -> AuditEntry:
+    """Return the outcome of an approved action that nobody carries out any more."""
+    return following(approved, "outcome", "unknown" if is_begun else "not_run", at=at)
+
+
+def is_granted(entry: AuditEntry) -> bool:
+    """Whether an action was approved that only its grant lets begin.
+
+    One without a hash is a graph's own: what it does, it does by itself.
+    """
+    return entry.result == "approved" and entry.arguments_hash != ""
+
+
 def confirmations(records: Iterable[PauseRecord]) -> list[PauseRecord]:
     """Return those that are audited."""
     return [each for each in records if each.pause.kind == KIND]
+
+
+def past(
+    records: Iterable[PauseRecord], answered: Collection[str], *, at: int
+) -> list[PauseRecord]:
+    """Return those that nobody can answer at ``at`` (ms) any more, with that as their decision.
+
+    ``answered``: the ids of those that are answered now.
+    """
+    return [
+        replace(each, phase="dropped", decision="expired")
+        for each in records
+        if each.pause.pause_id not in answered and expired([each], at=at)
+    ]
 
 
 def expired(records: Sequence[PauseRecord], *, at: int) -> bool:

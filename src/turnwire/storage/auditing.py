@@ -8,7 +8,15 @@ from sqlalchemy.dialects import sqlite
 
 from turnwire.ids import TurnId
 from turnwire.storage.audit import AuditEntry, AuditQuery, Result, Step
-from turnwire.storage.audited import KIND, decision, expired, following, grants
+from turnwire.storage.audited import (
+    KIND,
+    decision,
+    expired,
+    following,
+    grants,
+    is_granted,
+    left,
+)
 from turnwire.storage.base import Answer, PauseRecord
 from turnwire.storage.rows import audit_entry, pause_record
 from turnwire.storage.tables import AUDIT, PAUSES, TURNS
@@ -78,16 +86,23 @@ def note_outcome(
 def close_actions(db: Connection, *, at: int) -> int:
     """Note the outcomes of actions that no process carries out any more; return how many."""
     over = select(AUDIT.c.confirmation_id).where(AUDIT.c.step == "outcome")
-    query = select(AUDIT).where(
-        AUDIT.c.step == "decision",
-        AUDIT.c.result == "approved",
-        AUDIT.c.confirmation_id.not_in(over),
-    )
-    left = [audit_entry(each) for each in db.execute(query).mappings()]
-    for each in left:
-        result: Result = "unknown" if _entry(db, each.confirmation_id, "start") else "not_run"
-        add(db, [following(each, "outcome", result, at=at)])
-    return len(left)
+    found = _granted(db, AUDIT.c.confirmation_id.not_in(over))
+    begun = [_entry(db, each.confirmation_id, "start") is not None for each in found]
+    return add(db, (left(e, is_begun=b, at=at) for e, b in zip(found, begun, strict=True)))
+
+
+def not_begun(db: Connection, turn_id: TurnId, *, at: int) -> None:
+    """Note of a turn that has ended which of its approved actions nobody has begun."""
+    mine = select(PAUSES.c.pause_id).where(PAUSES.c.turn_id == turn_id)
+    for each in _granted(db, AUDIT.c.confirmation_id.in_(mine)):
+        if _entry(db, each.confirmation_id, "start") is None:
+            add(db, [left(each, is_begun=False, at=at)])
+
+
+def _granted(db: Connection, which: ColumnElement[bool]) -> list[AuditEntry]:
+    query = select(AUDIT).where(AUDIT.c.step == "decision", which).order_by(AUDIT.c.position)
+    told = [audit_entry(each) for each in db.execute(query).mappings()]
+    return [each for each in told if is_granted(each)]
 
 
 def find(db: Connection, query: AuditQuery) -> list[AuditEntry]:
@@ -103,6 +118,12 @@ def find(db: Connection, query: AuditQuery) -> list[AuditEntry]:
     return [audit_entry(each) for each in rows]
 
 
+def opened(db: Connection, which: ColumnElement[bool]) -> list[PauseRecord]:
+    """Return open pauses, oldest first."""
+    query = select(PAUSES).where(which, PAUSES.c.phase == "open").order_by(PAUSES.c.position)
+    return [pause_record(each) for each in db.execute(query).mappings()]
+
+
 def _entry(db: Connection, confirmation_id: str, step: Step) -> AuditEntry | None:
     one = and_(AUDIT.c.confirmation_id == confirmation_id, AUDIT.c.step == step)
     row = db.execute(select(AUDIT).where(one)).mappings().first()
@@ -111,5 +132,4 @@ def _entry(db: Connection, confirmation_id: str, step: Step) -> AuditEntry | Non
 
 def _confirmations(db: Connection, which: ColumnElement[bool]) -> list[PauseRecord]:
     """Return open confirmations."""
-    query = select(PAUSES).where(which, PAUSES.c.kind == KIND, PAUSES.c.phase == "open")
-    return [pause_record(each) for each in db.execute(query).mappings()]
+    return opened(db, and_(which, PAUSES.c.kind == KIND))

@@ -223,13 +223,16 @@ class TurnStore(Protocol):
         *,
         now: int,
         charges: Sequence[Charge] = (),
-    ) -> None:
+    ) -> Sequence[PauseRecord]:
         """Take the answers and start the next run, or raise :class:`Conflict` and change nothing.
 
         One atomic step: every pause named is open and not expired by the store's own clock, the
         turn is paused, and the allowances have something left for the charges. What the run uses
         counts for the windows of ``now`` (ms). The audit keeps what was decided, also what was
         decided too late.
+
+        The turn's other pauses that have expired by then are dropped with the decision
+        ``expired`` in the same step, and returned, oldest first: the run has to be told.
         """
         ...
 

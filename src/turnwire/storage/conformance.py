@@ -160,7 +160,7 @@ async def _heard(
     return heard
 
 
-async def _conflicts(work: Awaitable[None]) -> bool:
+async def _conflicts(work: Awaitable[object]) -> bool:
     try:
         await work
     except Conflict:

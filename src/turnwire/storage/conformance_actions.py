@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pydantic import JsonValue
+
 from turnwire.clock import system_now
 from turnwire.events import Envelope, Pause, TurnPaused
 from turnwire.ids import PauseId, new_id
 from turnwire.storage.audit import AuditEntry, AuditQuery
-from turnwire.storage.base import Answer, Conflict, Store
+from turnwire.storage.base import Answer, Conflict, PauseRecord, Store
 from turnwire.storage.conformance import Check, Script
 
 _WHO: Final = "member:1"
@@ -24,6 +26,8 @@ class Asked(Script):
         super().__init__()
         self.principal = principal
         self.ids: list[PauseId] = []
+        self.gone: list[PauseRecord] = []
+        """What had expired beside the latest answer."""
 
     async def wait(self, store: Store, count: int = 1, *, expires_in_ms: int = _SOON) -> None:
         """Begin, and put so many confirmations to the member."""
@@ -31,8 +35,14 @@ class Asked(Script):
         self.ids = [PauseId(new_id("cnf")) for _ in range(count)]
         await store.append(self.put(*self.ids, expires_in_ms=expires_in_ms))
 
-    def put(self, *ids: PauseId, expires_in_ms: int = _SOON) -> list[Envelope]:
-        """Return the pause that asks."""
+    def put(
+        self,
+        *ids: PauseId,
+        expires_in_ms: int = _SOON,
+        late: Sequence[PauseId] = (),
+        more: Sequence[Pause] = (),
+    ) -> list[Envelope]:
+        """Return the pause that asks; nobody can answer those that are ``late``."""
         now = system_now()
         pauses = tuple(
             Pause(
@@ -47,11 +57,11 @@ class Asked(Script):
                     "arguments_hash": _HASH,
                 },
                 requested_ms=now,
-                expires_ms=now + expires_in_ms,
+                expires_ms=now + (-1 if each in late else expires_in_ms),
             )
             for each in ids
         )
-        return self.write(TurnPaused(pauses=pauses, draft="I would call."))
+        return self.write(TurnPaused(pauses=(*pauses, *more), draft="I would call."))
 
     async def answer(self, store: Store, decision: str = "approve", which: int = 0) -> bool:
         """Answer one confirmation; whether that was taken."""
@@ -59,10 +69,11 @@ class Asked(Script):
         at = len(self.log)
         started = self.start()
         try:
-            await store.resume(self.turn_id, [answer], started, now=system_now())
+            gone = await store.resume(self.turn_id, [answer], started, now=system_now())
         except Conflict:
             del self.log[at:]
             return False
+        self.gone = list(gone)
         return True
 
     async def take(self, store: Store, which: int = 0, **other: str) -> bool:
@@ -125,8 +136,41 @@ async def a_grant_ends_with_its_turn(store: Store) -> None:
     await store.append(asked.fail())
 
     assert not await asked.take(store)
-    assert await store.close_actions() == 1
     assert (await asked.steps(store))[-1] == ("outcome", "not_run")
+    assert await store.close_actions() == 0
+
+
+async def what_was_approved_and_not_begun_is_told_as_the_turn_ends(store: Store) -> None:
+    """Cancelled, failed or completed; a pause is no end, and what was begun tells its own."""
+    for ending in ("cancelled", "stop", None):
+        asked = await _asked(store, 3)
+        await asked.answer(store, which=0)
+        await asked.take(store, which=0)
+        await store.append(asked.put(*asked.ids[1:]))
+        await asked.answer(store, which=1)
+        await store.append(asked.put(asked.ids[2]))
+        assert (await asked.steps(store, 1))[-1] == ("decision", "approved")
+        await asked.answer(store, "reject", which=2)
+        await store.append(asked.fail() if ending is None else asked.complete("", ending))
+        ends = [(await asked.steps(store, each))[-1][1] for each in range(3)]
+        assert ends == ["started", "not_run", "rejected"], ending
+        await store.note_outcome(asked.ids[0], "ok", code=None, receipt=None)
+        assert (await asked.steps(store, 0))[-1] == ("outcome", "ok")
+
+
+async def what_a_graph_does_by_itself_has_no_outcome(store: Store) -> None:
+    """Nobody knows here whether it was done: no grant lets it begin."""
+    asked = Asked()
+    await store.begin(asked.opening(principal=asked.principal))
+    asked.ids = [PauseId(new_id("cnf"))]
+    payload: JsonValue = {"tool_call_id": "call_1", "name": "send_mail", "risk": "write"}
+    own = Pause(pause_id=asked.ids[0], kind="confirmation", payload=payload, requested_ms=0)
+    await store.append(asked.put(more=[own]))
+    assert await asked.answer(store)
+    await store.append(asked.complete("Sent."))
+
+    assert await store.close_actions() == 0
+    assert (await asked.steps(store))[-1] == ("decision", "approved")
 
 
 async def an_old_approval_never_grants_a_newer_request(store: Store) -> None:
@@ -196,6 +240,46 @@ async def an_approval_that_comes_too_late_is_told_as_expired(store: Store) -> No
     assert not await late.take(store)
     [record] = await store.pauses(late.conversation_id)
     assert record.phase == "open"
+
+
+async def what_expired_beside_an_answer_is_told_and_grants_nothing(store: Store) -> None:
+    """The turn does not wait for what nobody can answer; what is not late goes on waiting."""
+    asked, question = Asked(), PauseId("pse_1")
+    await store.begin(asked.opening(principal=asked.principal))
+    asked.ids = [PauseId(new_id("cnf")) for _ in range(3)]
+    late = Pause(pause_id=question, kind="input", payload=None, requested_ms=0, expires_ms=1)
+    put = asked.put(*asked.ids, late=asked.ids[1:2], more=[late])
+    await store.append(put)
+    assert await asked.answer(store)
+
+    records = {each.pause.pause_id: each for each in await store.pauses(asked.conversation_id)}
+    told = [(records[each].phase, records[each].decision) for each in (*asked.ids, question)]
+    gone = ("dropped", "expired")
+    assert told == [("answered", "approve"), gone, ("open", None), gone]
+    assert asked.gone == [records[asked.ids[1]], records[question]]
+    assert (await asked.steps(store, 1))[1:] == [("decision", "expired")]
+    assert (await asked.steps(store, 2))[1:] == []
+    assert [await asked.take(store, each) for each in range(3)] == [True, False, False]
+    await store.append(asked.put(asked.ids[2]))
+    assert not await asked.answer(store, which=1)
+    assert await asked.answer(store, which=2)
+    assert asked.gone == []
+
+
+async def a_refused_answer_leaves_what_expired_beside_it(store: Store) -> None:
+    """Where nothing is taken, nothing else is: the turn waits as before."""
+    asked = Asked()
+    await store.begin(asked.opening(principal=asked.principal))
+    asked.ids = [PauseId(new_id("cnf")) for _ in range(3)]
+    await store.append(asked.put(*asked.ids, late=asked.ids[:2]))
+
+    assert not await asked.answer(store, which=0)
+    phases = {each.phase for each in await store.pauses(asked.conversation_id)}
+    assert phases == {"open"}
+    assert (await asked.steps(store, 1))[1:] == []
+    assert await asked.answer(store, which=2)
+    assert [each.pause.pause_id for each in asked.gone] == asked.ids[:2]
+    assert (await asked.steps(store, 0))[1:] == [("decision", "expired")]
 
 
 async def a_confirmation_that_nobody_answers_is_told_as_dropped(store: Store) -> None:
@@ -275,10 +359,14 @@ CHECKS: Final[tuple[Check, ...]] = (
     a_grant_is_for_one_member_one_tool_and_its_arguments,
     a_rejection_grants_nothing,
     a_grant_ends_with_its_turn,
+    what_was_approved_and_not_begun_is_told_as_the_turn_ends,
+    what_a_graph_does_by_itself_has_no_outcome,
     an_old_approval_never_grants_a_newer_request,
     the_audit_tells_a_confirmation_from_proposal_to_outcome,
     a_failure_is_told_with_its_code,
     an_approval_that_comes_too_late_is_told_as_expired,
+    what_expired_beside_an_answer_is_told_and_grants_nothing,
+    a_refused_answer_leaves_what_expired_beside_it,
     a_confirmation_that_nobody_answers_is_told_as_dropped,
     a_question_that_waits_on_is_proposed_once,
     what_a_crash_left_open_is_told_as_unknown,

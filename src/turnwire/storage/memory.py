@@ -16,6 +16,7 @@ from turnwire.storage.audited import (
     expired,
     following,
     grants,
+    past,
     proposal,
 )
 from turnwire.storage.base import (
@@ -167,7 +168,7 @@ class MemoryStore:
         *,
         now: int,
         charges: Sequence[Charge] = (),
-    ) -> None:
+    ) -> Sequence[PauseRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
         self._require_paused(turn_id)
         at, answered = self._now(), {each.pause_id: each for each in answers}
@@ -193,9 +194,14 @@ class MemoryStore:
                 decided_by=each.decided_by,
             )
         self._audit.add(decided)
+        mine = [each for each in self._pauses.values() if each.turn_id == turn_id]
+        gone = past(mine, answered, at=at)
+        self._pauses.update((each.pause.pause_id, each) for each in gone)
+        self._audit.add(decision(each, None, at=at) for each in confirmations(gone))
         self._meters.go_on(turn_id, now=now)
         self._meters.take(turn_id, charges)
         self._start(started)
+        return gone
 
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""
@@ -471,15 +477,17 @@ class MemoryStore:
                 self._pauses.setdefault(each.pause.pause_id, each)
             self._audit.add(map(proposal, confirmations(asked)))
             if turn.phase in ("completed", "failed"):
-                self._drop_open(turn_id, at=envelopes[-1].ts_ms)
+                self._close_pauses(turn_id, at=envelopes[-1].ts_ms)
         if ends_run(envelopes):
             self._receipts[turn_id] = receipt = receipt_of(log)
             is_over = turn.phase != "paused"
             self._meters.settle(turn_id, receipt.usage.total_tokens, is_over=is_over)
 
-    def _drop_open(self, turn_id: TurnId, *, at: int) -> None:
-        """Nobody waits for an answer any more."""
+    def _close_pauses(self, turn_id: TurnId, *, at: int) -> None:
+        """Nobody waits for an answer any more, and nobody begins what was approved."""
         for pause_id, record in self._pauses.items():
+            if record.turn_id == turn_id:
+                self._audit.add(self._audit.not_begun(pause_id, at=at))
             if record.turn_id == turn_id and record.phase == "open":
                 gone = confirmations([record])
                 self._audit.add(decision(each, None, at=at) for each in gone)

@@ -143,20 +143,22 @@ class SqliteStore:
         *,
         now: int,
         charges: Sequence[Charge] = (),
-    ) -> None:
+    ) -> Sequence[PauseRecord]:
         """See :class:`turnwire.storage.base.TurnStore`."""
 
-        def take(db: Connection) -> bool:
+        def take(db: Connection) -> Sequence[PauseRecord] | None:
             # The clock is read inside the transaction: no wait for the writer prolongs a time.
-            taken = statements.resume(db, turn_id, answers, started, at=self._now())
-            if taken:
+            gone = statements.resume(db, turn_id, answers, started, at=self._now())
+            if gone is not None:
                 metering.go_on(db, turn_id, now=now)
                 metering.take(db, turn_id, charges)
-            return taken
+            return gone
 
-        if not await self._writer.run(take):
+        gone = await self._writer.run(take)
+        if gone is None:
             raise Conflict
         self._tails.start(started)
+        return gone
 
     async def close_paused(self, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:
         """See :class:`turnwire.storage.base.TurnStore`."""

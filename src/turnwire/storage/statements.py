@@ -1,6 +1,6 @@
 """What the store does, as functions of one connection; each runs inside a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Final
@@ -22,9 +22,9 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError
 
 from turnwire.events import Envelope, TurnPaused, pack, unpack
-from turnwire.ids import BEGINNING, ConversationId, Seq, TurnId
+from turnwire.ids import BEGINNING, ConversationId, PauseId, Seq, TurnId
 from turnwire.storage import auditing, metering
-from turnwire.storage.audited import confirmations, proposal
+from turnwire.storage.audited import confirmations, decision, past, proposal
 from turnwire.storage.base import (
     Answer,
     Conflict,
@@ -92,10 +92,8 @@ _REPEATED: Final = Prepared(
         TURNS.c.idempotency_key == bindparam("idempotency_key"),
     )
 )
-_OPEN: Final = Prepared(
-    select(PAUSES.c.pause_id).where(
-        PAUSES.c.turn_id == bindparam("turn_id"), PAUSES.c.phase == bindparam("phase")
-    )
+_ASKED: Final = Prepared(
+    select(PAUSES.c.phase).where(PAUSES.c.turn_id == bindparam("turn_id")).distinct()
 )
 _CONVERSATION: Final = Prepared(
     select(CONVERSATIONS).where(CONVERSATIONS.c.conversation_id == bindparam("conversation_id"))
@@ -174,14 +172,17 @@ def settle(db: Connection, envelopes: Sequence[Envelope], receipt: Receipt | Non
             db.execute(sqlite.insert(PAUSES).on_conflict_do_nothing(), rows)
             auditing.add(db, map(proposal, confirmations(asked)))
     if changed["phase"] in ENDED:
-        _drop_open(db, turn_id, at=envelopes[-1].ts_ms)
+        _close_pauses(db, turn_id, at=envelopes[-1].ts_ms)
     if ends_run(envelopes):
         _account(db, turn_id, receipt, is_over=changed["phase"] != "paused")
 
 
-def _drop_open(db: Connection, turn_id: TurnId, *, at: int) -> None:
-    """Nobody waits for an answer any more."""
-    if _OPEN.rows(db, {"turn_id": turn_id, "phase": "open"}):
+def _close_pauses(db: Connection, turn_id: TurnId, *, at: int) -> None:
+    """Nobody waits for an answer any more, and nobody begins what was approved."""
+    phases = {each["phase"] for each in _ASKED.rows(db, {"turn_id": turn_id})}
+    if "answered" in phases:
+        auditing.not_begun(db, turn_id, at=at)
+    if "open" in phases:
         auditing.dropped(db, turn_id, at=at)
         mine = and_(PAUSES.c.turn_id == turn_id, PAUSES.c.phase == "open")
         db.execute(update(PAUSES).where(mine).values(phase="dropped"))
@@ -275,13 +276,14 @@ def resume(
     started: Sequence[Envelope],
     *,
     at: int,
-) -> bool:
+) -> Sequence[PauseRecord] | None:
     """Take answers at ``at`` (ms) and start the next run, or raise ``Conflict``.
 
-    False: a confirmation is answered too late, which is kept, and nothing else is changed.
+    Returns the turn's other pauses that had expired, or none where a confirmation is answered too
+    late, which is kept, and nothing else is changed.
     """
     if not auditing.answered(db, turn_id, answers, at=at):
-        return False
+        return None
     for each in answers:
         _one_row(
             db.execute(
@@ -296,8 +298,21 @@ def resume(
             ).rowcount
         )
     _require_paused(db, turn_id)
+    gone = _drop_expired(db, turn_id, {each.pause_id for each in answers}, at=at)
     settle(db, started)
-    return True
+    return gone
+
+
+def _drop_expired(
+    db: Connection, turn_id: TurnId, answered: Collection[PauseId], *, at: int
+) -> Sequence[PauseRecord]:
+    """Nobody can answer these of the turn any more, and it does not wait for them."""
+    gone = past(auditing.opened(db, PAUSES.c.turn_id == turn_id), answered, at=at)
+    for each in gone:
+        row = PAUSES.c.pause_id == each.pause.pause_id
+        db.execute(update(PAUSES).where(row).values(phase=each.phase, decision=each.decision))
+    auditing.add(db, (decision(each, None, at=at) for each in confirmations(gone)))
+    return gone
 
 
 def close_paused(db: Connection, turn_id: TurnId, envelopes: Sequence[Envelope]) -> None:

@@ -79,9 +79,8 @@ SOCKETS_OPEN: Final = Metric("turnwire_sockets_open", "gauge", (), "Sockets that
 REDIS_FAILURES: Final = Metric(
     "turnwire_redis_failures_total",
     "counter",
-    ("operation",),
-    "Times that Redis did not answer, so that a token (`ws_token`) or a message (`rate`) was taken "
-    "on this worker's word alone.",
+    (),
+    "Counts that this worker made alone because Redis did not answer.",
 )
 REQUEST_ERRORS: Final = Metric(
     "turnwire_request_errors_total",

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 from turnwire.engine.observer import Earlier, Observer
@@ -28,7 +28,7 @@ class Observers:
                 extra = {"where": where(error)}
                 _LOG.error("not measured: %s", type(error).__name__, extra=extra)
 
-    def running(self, work: Work, /) -> AbstractContextManager[None]:
+    def running(self, work: Work, /) -> AbstractContextManager[object]:
         """See :class:`turnwire.engine.observer.Observer`."""
         return _surrounded(self._each, work)
 
@@ -38,11 +38,16 @@ class Observers:
             observer.unstored()
 
 
-@contextmanager
-def _surrounded(observers: Sequence[Observer], work: Work) -> Generator[None]:
+def _surrounded(observers: Sequence[Observer], work: Work) -> AbstractContextManager[object]:
     """Surround a run with each; a stack of contexts would be as large as all of them."""
     if not observers:
-        yield
-        return
-    with observers[0].running(work), _surrounded(observers[1:], work):
+        return nullcontext()
+    if len(observers) == 1:
+        return observers[0].running(work)
+    return _nested(observers[0], observers[1:], work)
+
+
+@contextmanager
+def _nested(first: Observer, others: Sequence[Observer], work: Work) -> Generator[None]:
+    with first.running(work), _surrounded(others, work):
         yield

@@ -4,6 +4,8 @@ import { el, svg } from "./dom.js";
 import { layOut } from "./layout.js";
 import { edgeKey } from "./turn.js";
 
+// Smaller than this nobody reads the labels: its place scrolls instead.
+const SMALLEST = 0.8;
 const GLYPHS = { done: "✓", failed: "!", waiting: "‖", stopped: "■", skipped: "–" };
 
 /** A view of one place on the page: `show(turn, speech)` draws the turn's graph there. */
@@ -36,6 +38,7 @@ function draw(graph) {
     svg("g", { "aria-hidden": "true" }, [...edges.values()]),
     [...nodes.values()].map((node) => node.group),
   );
+  root.style.minWidth = `${Math.ceil(plan.width * SMALLEST)}px`;
   return { root, nodes, edges };
 }
 

@@ -2,11 +2,13 @@
 //
 // Sugiyama, Tagawa, Toda 1981 in small: turn back edges round, put nodes into layers by longest
 // path, give long edges a bend in each layer they cross, order layers by barycentre, place by
-// priority (nodes before bends).
+// priority (nodes before bends). Nothing is wider than its widest layer, for the place is narrow.
 
 const NODE_HEIGHT = 46;
 const DOT = 14;
 const GAP_X = 26;
+const GAP_BEND = 6;
+const BEND = 6;
 const GAP_Y = 30;
 const MARGIN = 8;
 const DOTS = new Set(["__start__", "__end__"]);
@@ -89,7 +91,7 @@ function fill({ nodes, width }, forward, layerOf) {
   for (const link of forward) {
     link.spots = [spots.get(link.from)];
     for (let row = layerOf.get(link.from) + 1; row < layerOf.get(link.to); row += 1) {
-      const bend = { node: null, w: 8, above: [], below: [], x: 0 };
+      const bend = { node: null, w: BEND, above: [], below: [], x: 0 };
       rows[row].push(bend);
       link.spots.push(bend);
     }
@@ -117,11 +119,24 @@ function order(rows) {
 }
 
 function place(rows) {
-  for (const row of rows) pack(row, row.map((_, index) => index * 40));
+  const width = Math.max(0, ...rows.map(tight));
+  const first = Math.max(0, ...rows.map((row) => row[0].w)) / 2;
+  for (const row of rows) pack(row, row.map((_, index) => first + index * 40), width);
   for (let sweep = 0; sweep < 10; sweep += 1) {
-    for (const row of sweep % 2 ? rows.toReversed() : rows) pack(row, row.map(wish));
+    for (const row of sweep % 2 ? rows.toReversed() : rows) pack(row, row.map(wish), width);
   }
 }
+
+const gap = (a, b) => (a.node && b.node ? GAP_X : GAP_BEND);
+
+// How far apart the centres of two spots of a row are at least.
+function between(row, i, j) {
+  let distance = 0;
+  for (let k = i; k < j; k += 1) distance += row[k].w / 2 + gap(row[k], row[k + 1]) + row[k + 1].w / 2;
+  return distance;
+}
+
+const tight = (row) => row[0].w / 2 + between(row, 0, row.length - 1) + row.at(-1).w / 2;
 
 // A node stands under other nodes, a bend wherever its edge runs straight.
 function wish(spot) {
@@ -132,20 +147,16 @@ function wish(spot) {
   return mean(near.map((other) => other.x)) ?? spot.x;
 }
 
-function pack(row, wishes) {
+function pack(row, wishes, width) {
   const placed = new Set();
-  const between = (i, j) => {
-    let distance = 0;
-    for (let k = i; k < j; k += 1) distance += row[k].w / 2 + GAP_X + row[k + 1].w / 2;
-    return distance;
-  };
+  const last = row.length - 1;
   const byPriority = row.map((_, index) => index).sort((a, b) => row[b].w - row[a].w);
   for (const index of byPriority) {
-    let low = -Infinity;
-    let high = Infinity;
+    let low = row[0].w / 2 + between(row, 0, index);
+    let high = width - between(row, index, last) - row[last].w / 2;
     for (const other of placed) {
-      if (other < index) low = Math.max(low, row[other].x + between(other, index));
-      else high = Math.min(high, row[other].x - between(index, other));
+      if (other < index) low = Math.max(low, row[other].x + between(row, other, index));
+      else high = Math.min(high, row[other].x - between(row, index, other));
     }
     row[index].x = Math.max(low, Math.min(high, wishes[index]));
     placed.add(index);

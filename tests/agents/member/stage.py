@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from tests.agents.guarded.stage import Found, Shelf
 from tests.graph.stage import Host, Played
 from tests.nodes.tools.acting import Book
-from turnwire.agents.member import MemberParts, build, manifest
+from turnwire.agents.member import MemberParts, build, manifest, member_policy
 from turnwire.agents.member.tools import portal_tools
 from turnwire.events import (
     CitationAdded,
@@ -27,7 +27,6 @@ from turnwire.events import (
 from turnwire.ids import RunId
 from turnwire.models.quoting import Quoting
 from turnwire.nodes.guardrails.examples import Matrix
-from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.tools.executor import Executor
 from turnwire.nodes.tools.registry import Registry
 from turnwire.nodes.tools.tool import Credential, Tool
@@ -36,7 +35,7 @@ from turnwire.portal.store import PortalStore
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.work import Channel
 
-INSURANCE = shipped_policy("insurance")
+INSURANCE = member_policy()
 
 
 class Remembering:

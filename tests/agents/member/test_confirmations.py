@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.agents.member.stage import Stage, tools_of
+from tests.agents.member.stage import INSURANCE, Stage, tools_of
 from tests.graph.stage import Played
 from turnwire.events import ActionCompleted, ToolStarted
-from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.work import Unsettled
 
 Make = Callable[..., Stage]
@@ -147,7 +146,7 @@ async def test_a_new_message_drops_the_question_and_nothing_is_done(stage: Make)
 
 
 async def test_a_private_detail_is_hidden_in_the_question_and_whole_in_the_call(stage: Make):
-    host = stage(policy=shipped_policy("insurance"))
+    host = stage(policy=INSURANCE)
     paused = await host.say("Call me back about my new number +44 7700 900999")
     assert "900999" not in str(paused.pauses[0].payload)
     await host.decide(paused, "approve")

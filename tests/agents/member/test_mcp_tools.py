@@ -57,6 +57,21 @@ async def test_what_acts_waits_for_the_members_word_and_happens_once(
     assert ledger.read_text() == "Monday\n"
 
 
+async def test_who_has_no_session_is_told_to_sign_in_and_not_asked_for_a_word_they_cannot_give(
+    stage: Make, tools: list[Tool], tmp_path: Path
+):
+    ledger = tmp_path / "ledger"
+    call = ("clinic_book_visit", {"day": "Monday", "ledger": str(ledger)})
+    host = stage(more=tools, signed_in=False, executor=Choosing(rounds=[[call]]))
+    ended = await host.say(
+        "Book a visit at the clinic of my insurance on Monday", can_sign_in=False
+    )
+    assert ended.ending.finish_reason == "sign_in_required"
+    assert ended.text == host.parts.texts.say("sign_in_first", "en")
+    assert tools_of(ended) == [("clinic_book_visit", "error", "sign_in_required")]
+    assert not ledger.exists()
+
+
 async def test_without_a_model_a_missing_detail_is_asked_for(stage: Make, tools: list[Tool]):
     host = stage(more=tools)
     asked = await host.say("Tell when the clinic is open on a day.")

@@ -121,7 +121,7 @@ async def test_token_and_key_travel_in_headers_and_a_reference_can_leave_no_path
 async def test_the_tools_pass_the_registry_and_need_the_members_sign_in():
     async with portal_client("http://portal.invalid") as client:
         tools = portal_tools(client)
-        assert len(Registry(tools, locales=("en", "es"))) == 7
+        assert len(Registry(tools, locales=("en", "es"))) == 9
         assert all(each.needs_sign_in and each.scopes for each in tools)
         assert {each.name for each in tools if each.risk != "read"} == {
             "request_callback",

@@ -21,6 +21,8 @@ from turnwire.app import create
 from turnwire.events import PauseKind
 from turnwire.graph.emit import speaker
 from turnwire.graph.pause import ask
+from turnwire.nodes.guardrails.policy import shipped_policy
+from turnwire.nodes.memory.episodes import EpisodicMemory
 from turnwire.settings import read
 
 PATIENCE: Final = 15.0
@@ -31,6 +33,7 @@ _ASKS: Final[Mapping[str, PauseKind]] = {
     "sign-in": "sign_in",
     "ask": "input",
 }
+_MEMORY: Final = EpisodicMemory("echo", shipped_policy("docs"))
 
 
 async def _answer(state: MessagesState) -> Mapping[str, Any]:
@@ -40,6 +43,7 @@ async def _answer(state: MessagesState) -> Mapping[str, Any]:
         given = ask(kind, {"question": text, "draft": "a draft"}, expires_in=3600)
         text = f"{text}: {given}"
     speaker().say(text)
+    _MEMORY.remember(text, text)
     return {"messages": [AIMessage(text)]}
 
 
@@ -88,7 +92,8 @@ class Known:
     keys: Mapping[str, str]
     sessions: tuple[str, str]
     scenes: tuple[Mapping[str, str], ...]
-    """A conversation each (`c`), with its turn (`t`) and what the turn waits for (`p`)."""
+    """A conversation each (`c`), with its turn (`t`), what the turn waits for (`p`), and what is
+    remembered of it (`m`)."""
 
 
 class Application:
@@ -223,4 +228,5 @@ def _scene(answered: Answered) -> Mapping[str, str]:
     named = dict(reversed(pairs))
     conversation = named.get("conversation") or named["thread"]
     waits = named.get("confirmation") or named.get("review") or named.get("pause") or ""
-    return {"c": conversation, "t": named.get("message") or named["turn"], "p": waits}
+    turn = named.get("message") or named["turn"]
+    return {"c": conversation, "t": turn, "p": waits, "m": f"episodes.echo.{turn}"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.faults.generating.application import Answered, Application, Sent
 from tests.faults.generating.judging import refused, route_of, wrong
-from tests.faults.generating.strategies import described, filled, malformed
+from tests.faults.generating.strategies import ROUTES, SHARES, described, filled, malformed
 
 _SEEDED: Final = 100
 """After so many requests what they name is made anew: some of them delete it."""
@@ -34,13 +34,18 @@ class Found:
 def run(application: Application, count: int, *, seed: int) -> Found:
     """Send ``count`` requests, a fifth of them schemathesis's; the same ones for the same seed."""
     found, began = Found(), time.monotonic()
-    ours = count - count // 5
-    for strategy, wanted in ((malformed(), ours), (described(application.document), count - ours)):
-        target, batch = found.sent + wanted, 0
+    ours, batch = count - count // 5, 0
+    shares = {route: SHARES.get(route[1], 1) for route in ROUTES}
+    wanted = [
+        (malformed(*route), ours * share // sum(shares.values())) for route, share in shares.items()
+    ]
+    left = count - sum(each for _, each in wanted)
+    for strategy, most in (*wanted, (described(application.document), left)):
+        target = found.sent + most
         while found.sent < target:
             batch += 1
-            most = min(_BATCH, target - found.sent)
-            _batch(application, strategy, most, seed=seed * 1000 + batch, found=found)
+            some = min(_BATCH, target - found.sent)
+            _batch(application, strategy, some, seed=seed * 1000 + batch, found=found)
     found.seconds = time.monotonic() - began
     return found
 

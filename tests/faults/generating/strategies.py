@@ -1,8 +1,8 @@
 """What is sent: requests that are almost right, requests that are nothing, and all between.
 
-``~c3~`` in a target or a body stands for the third conversation in the store, ``~t3~`` for its turn
-and ``~p3~`` for what it waits for, ``~key~`` and ``~session~`` in a header for those that open;
-:func:`filled` puts them in.
+``~c3~`` in a target or a body stands for the third conversation in the store, ``~t3~`` for its
+turn, ``~p3~`` for what it waits for and ``~m3~`` for what is remembered of it, ``~key~`` and
+``~session~`` in a header for those that open; :func:`filled` puts them in.
 """
 
 import json
@@ -222,31 +222,38 @@ def _headers(draw: st.DrawFn, scene: int) -> Headers:
 
 
 _segments = st.one_of(_ids, _ids, _texts.map(lambda text: text[:300]))
-_ROUTES: Final = [
+ROUTES: Final = [
     ("POST", "/chat"), ("POST", "/chat/stream"), ("POST", "/chat/confirm"),
     ("POST", "/chat/resume"), ("POST", "/auth/session"), ("GET", "/usage"), ("GET", "/reviews"),
-    ("GET", "/studio/ws-token"),
     ("POST", "/auth/login"), ("POST", "/auth/verify"), ("POST", "/auth/logout"),
     ("GET", "/auth/session"), ("GET", "/conversations/{}/pauses"),
     ("GET", "/conversations"), ("GET", "/conversations/{}"), ("DELETE", "/conversations/{}"),
     ("POST", "/conversations/{}/cancel"), ("GET", "/conversations/{}/turns/{}"),
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
     ("GET", "/schemas/{}.json"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
-    ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"), ("GET", "/app.css"),
+    ("GET", "/memory"), ("DELETE", "/memory"), ("DELETE", "/memory/{}"),
+    ("GET", "/studio/ws-token"), ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"),
+    ("GET", "/app.css"),
 ]  # fmt: skip
+_KINDS: Final = {"/memory/{}": "m"}
 _SLUGS: Final = {"/agents/{}": "echo", "/schemas/{}.json": "answer"}
 _FITTING: Final = {
     "/chat/confirm": (2, 7),
     "/chat/resume": tuple(_RESUMES),
     "/auth/login": range(10),
     "/auth/verify": range(10),
+    "/memory/{}": (0, 5, 10),
 }
 """Scenes that wait for what is sent there, or whose member may send it."""
-_POSTED: Final = [
-    *[each for each in _ROUTES if each[0] == "POST" and each[1].startswith("/chat")],
-    ("POST", "/chat/resume"),
-    ("POST", "/auth/login"),
-]
+SHARES: Final = {
+    "/chat": 9,
+    "/chat/stream": 4,
+    "/chat/confirm": 7,
+    "/chat/resume": 9,
+    "/auth/login": 5,
+    "/memory/{}": 3,
+}
+"""Routes where few requests are right, which get so many times as many."""
 
 
 def _quoted(text: str) -> str:
@@ -262,12 +269,11 @@ def _queries(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def malformed(draw: st.DrawFn) -> Sent:
-    """A request of ours, right in most of its parts."""
-    method, path = draw(st.sampled_from(_POSTED) | st.sampled_from(_ROUTES))
+def malformed(draw: st.DrawFn, method: str, path: str) -> Sent:
+    """A request of ours for a route of :data:`ROUTES`, right in most of its parts."""
     scene = draw(st.sampled_from(_FITTING.get(path, range(_SCENES))) | _scenes)
     body = draw(_chunks(path, scene)) if method == "POST" or draw(st.integers(0, 9)) == 0 else ()
-    for kind in "ct"[: path.count("{}")]:
+    for kind in _KINDS.get(path, "ct")[: path.count("{}")]:
         right = _SLUGS.get(path, f"~{kind}{scene}~")
         segment = right if draw(st.integers(0, 3)) else _quoted(draw(_segments))
         path = path.replace("{}", segment, 1)
@@ -312,7 +318,7 @@ def _described(draw: st.DrawFn, cases: st.SearchStrategy[Any]) -> Sent:
     )
 
 
-_PLACED: Final = {"conversation_id": "c", "turn_id": "t"}
+_PLACED: Final = {"conversation_id": "c", "turn_id": "t", "memory_id": "m"}
 _REQUEST: Final = ("method", "url", "headers", "files", "data", "json", "params", "cookies")
 
 

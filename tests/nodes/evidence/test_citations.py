@@ -221,3 +221,14 @@ def test_a_citation_carries_its_documents_date_and_version():
         "x [1]", [FOUR[0].model_copy(update={"passage": passage})]
     ).citations
     assert (citation.date, citation.version) == ("2026-02-10", "1.10")
+
+
+def test_a_cited_sentence_may_also_speak_of_what_a_tool_returned():
+    record = source(0, '{"used": 250, "remaining": 750}')
+    text = "Road ambulance is paid up to $150 for each stay, and you have 750 left [4]."
+    assert find_citations(text, FOUR).reason == "unsupported_number"
+    told = find_citations(text, FOUR, beside=[record])
+    assert (told.reason, [each.marker for each in told.citations]) == (None, [4])
+    wrong = find_citations(text.replace("750", "755"), FOUR, beside=[record])
+    assert wrong.reason == "unsupported_number"
+    assert find_citations("It is in your file [0].", FOUR, beside=[record]).invented == 1

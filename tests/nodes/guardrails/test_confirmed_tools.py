@@ -242,6 +242,19 @@ def test_whatever_is_no_approval_leaves_the_tool_alone(given: object):
     )
 
 
+def test_a_call_that_nobody_confirmed_in_time_is_not_made_and_no_rejection():
+    office = Office(READ, calling(MAIL))
+
+    done = office.answer(office.play(), {"decision": "expired", "confirmation_id": "cnf_1"})
+
+    assert office.sent == []
+    late = "This call was not made: the time to confirm it has passed."
+    assert done.of(ActionCompleted) == [
+        ActionCompleted(confirmation_id="cnf_1", decision="reject", status="error", error=late)
+    ]
+    assert (office.results[-1].status, office.results[-1].text) == ("error", late)
+
+
 @pytest.mark.parametrize("first", [YES, NO], ids=["yes", "no"])
 def test_several_calls_of_a_step_are_all_asked_for_before_any_of_them_runs(first: object):
     guarded = ConfirmedTools(POLICY, unguarded={"look"})

@@ -38,3 +38,8 @@ def test_an_unreadable_decision_is_a_rejection(answer: JsonValue):
     decision = read_decision(answer)
     assert (decision.outcome, decision.reason) == ("reject", "unreadable_decision")
     assert not Draft202012Validator(DECISION_SCHEMA).is_valid(answer)
+
+
+def test_a_draft_that_nobody_decided_on_in_time_is_rejected_for_that():
+    decision = read_decision({"decision": "expired"})
+    assert (decision.outcome, decision.reason) == ("reject", "expired")

@@ -314,6 +314,22 @@ async def test_whatever_is_no_clear_approval_is_a_rejection(said_by_member: Json
     assert book.granted
 
 
+async def test_what_nobody_answered_in_time_is_not_done_and_no_rejection():
+    desk, book = Desk("done"), Book()
+    runs = executor(action(desk), book=book)
+    proposal = runs.propose(call(reason="x"), principal=WHO, locale="en")
+    assert isinstance(proposal, Proposal)
+    book.approve(proposal)
+    late: JsonValue = {"decision": "expired", "confirmation_id": CNF}
+    outcome, said = await heard(lambda: runs.decided(proposal, late, principal=WHO, locale="en"))
+    assert (outcome.status, outcome.code, desk.calls) == ("error", "expired", [])
+    told = "The time to confirm this has passed, and it was not done."
+    assert said == [
+        ActionCompleted(confirmation_id=CNF, decision="reject", status="error", error=told)
+    ]
+    assert book.granted
+
+
 async def test_what_a_member_says_to_a_rejection_reaches_the_model():
     runs = executor(action(Desk("done")))
     proposal = runs.propose(call(reason="x"), principal=WHO, locale="en")

@@ -39,6 +39,7 @@ class Calls:
         self._parts = parts
         self._locale = locale_of(parts, state)
         self._principal = principal_of(runtime)
+        self._can_answer = _can_sign_in(runtime)
 
     async def lacks_sign_in(self, calls: Sequence[Call]) -> bool:
         """Whether one of the calls needs a sign-in that the member does not have."""
@@ -53,7 +54,8 @@ class Calls:
             return await self._parts.actions.read(
                 call, principal=self._principal, locale=self._locale
             )
-        if await self.lacks_sign_in([call]):
+        # Who has no session is never asked for a word that they could not give.
+        if not self._can_answer or await self.lacks_sign_in([call]):
             return self.refused(call, SIGN_IN_REQUIRED, text(SIGN_IN_REQUIRED, self._locale))
         return self._parts.actions.propose(call, principal=self._principal, locale=self._locale)
 

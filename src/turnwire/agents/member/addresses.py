@@ -88,6 +88,13 @@ def country(name: str) -> str | None:
     return _countries().get(folded(name).strip(" ."))
 
 
+def country_in(name: str, locale: str) -> str:
+    """Return a country's name in a language; as it is where it is no English name of one."""
+    codes = {each: code for code, each in _territories("en").items() if len(code) == _ISO}
+    language = locale.partition("-")[0]
+    return _territories(language).get(codes.get(name, ""), name)
+
+
 def _postcode(text: str) -> re.Match[str] | None:
     """Return the postcode, which is no number of the street before the first comma."""
     after_street = re.search(r"[,\n]", text)

@@ -59,7 +59,7 @@ def member_guardrail(parts: MemberParts) -> Node:
     def expected(state: Any) -> bool:  # noqa: ANN401 - the guarded agent's state
         known = cast("MemberState", state)
         wish = parts.router.wish(own_words(parts, known))
-        return bool(known.get("open") or wish.tools or wish.takes_back)
+        return bool(known.get("open") or wish.tools or wish.takes_back or wish.no_wish_for)
 
     examine = guardrail_pre(parts, expected=expected)
 
@@ -111,14 +111,23 @@ def _planned(parts: MemberParts, state: MemberState) -> MemberState:
     words = private.give(private.question)
     before = state.get("open") or {}
     drops = wish.takes_back and not wish.tools and not asks(words)
-    if (before and (wish.takes_back or wish.declines)) or drops:
+    taken_back = wish.takes_back or wish.declines or wish.no_wish_for == before.get("tool")
+    if (before and taken_back) or drops:
         said = parts.texts.say("never_mind", locale_of(parts, state))
         return {"route": "action", "open": {}, "asking": said}
     if before and _answers(parts, before, wish, words):
         return _with_detail(parts, state, before, words)
+    if wish.no_wish_for and not wish.tools and not wish.knowledge:
+        return {"route": "action", "open": {}, "asking": _no_wish(parts, state, wish)}
     if not wish.tools:
         wish = _followed(parts, state, wish, private.question)
     return _fresh(parts, state, wish, private)
+
+
+def _no_wish(parts: MemberParts, state: MemberState, wish: Wish) -> str:
+    """Return what is said to a message that speaks of an action without asking for it."""
+    key = parts.texts.first(f"no_wish_{wish.no_wish_for}", "no_wish")
+    return parts.texts.say(key, locale_of(parts, state))
 
 
 def _answers(parts: MemberParts, before: Mapping[str, Any], wish: Wish, words: str) -> bool:
@@ -165,7 +174,10 @@ def _fresh(parts: MemberParts, state: MemberState, wish: Wish, private: Private)
             wanted.append((tool, given))
     whole = len(wish.knowledge) == 1 and not wanted
     asked = [state.get("query", "")] if whole or not wish.tools else list(wish.knowledge)
-    return {**_called(parts, state, wanted, asked), "one_of": one_of}
+    planned = _called(parts, state, wanted, asked)
+    if wish.no_wish_for and not planned.get("asking"):
+        planned["asking"] = _no_wish(parts, state, wish)
+    return {**planned, "one_of": one_of}
 
 
 def _called(

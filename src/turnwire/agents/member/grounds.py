@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
 
 from langgraph.runtime import Runtime
 
@@ -21,16 +20,13 @@ from turnwire.nodes.evidence.source import Source, from_state
 from turnwire.nodes.guardrails.post import check_answer
 from turnwire.nodes.tools.tool import Outcome
 
-_UNCITED: Final = 100_000
-"""From here on, more than any marker has digits for: results bear words out, and are not cited."""
-
 
 def citations_of(
     draft: str, state: MemberState, phrasings: Phrasings, *, locale: str
 ) -> CitationCheck:
-    """Return what an answer's markers are worth; what tools returned bears out its words too."""
+    """Return what an answer's markers are worth; what tools returned bears out each sentence."""
     evidence = from_state(state.get("evidence", []))
-    return find_citations(draft, [*evidence, *_results(state, phrasings, locale)])
+    return find_citations(draft, evidence, beside=_results(state, phrasings, locale))
 
 
 def guardrail_post(parts: MemberParts) -> Node:
@@ -63,7 +59,7 @@ def _checked(parts: MemberParts, state: MemberState) -> Sequence[GuardrailDecisi
 def _results(state: MemberState, phrasings: Phrasings, locale: str) -> list[Source]:
     read = [each for each in outcomes_of(state) if each.status == "ok"]
     return [
-        _source(_UNCITED + at, each, phrasings.listed_by(each.call.name), locale)
+        _source(at, each, phrasings.listed_by(each.call.name), locale)
         for at, each in enumerate(read)
     ]
 

@@ -70,7 +70,9 @@ def reading_of(
         rest = [parts.texts.say(key, locale, count=more)] if more else []
     told = sentences(name, result, locale=locale, question=question)
     if not told:
-        return parts.texts.say("read_nothing", locale)
+        return parts.texts.say(parts.texts.first(f"read_nothing_{name}", "read_nothing"), locale)
     lines = [*told, *rest]
+    if parts.texts.has(beside := f"beside_{name}"):
+        lines.append(parts.texts.say(beside, locale))
     listed = lines[0] if len(lines) == 1 else "\n".join(f"- {each}" for each in lines)
     return f"{listed}\n\n{parts.texts.say('which', locale)}" if is_one else listed

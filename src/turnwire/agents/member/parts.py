@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from langchain_core.language_models import BaseChatModel
 
@@ -12,8 +12,18 @@ from turnwire.agents.member.phrasings import Phrasings, shipped_phrasings
 from turnwire.agents.member.routing import Router
 from turnwire.agents.member.texts import Texts
 from turnwire.clock import Now, system_now
+from turnwire.nodes.guardrails.policy import Policy, shipped_policy
 from turnwire.nodes.tools.authority import CREDENTIALS
 from turnwire.nodes.tools.tool import Actions, Credentials, Tool
+
+
+@cache
+def member_policy() -> Policy:
+    """Return the policy ``insurance`` for an agent that reads the member's own claims.
+
+    It may tell what was decided about one, and why; what will be, it still does not.
+    """
+    return shipped_policy("insurance").without("recorded_decision")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

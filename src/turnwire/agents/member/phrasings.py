@@ -21,6 +21,8 @@ DECLINES: Final = "declines"
 THANKS: Final = "thanks"
 NAMED_PLAN: Final = "named_plan"
 CLAIMS_DONE: Final = "claims_done"
+ASKED_AFTER: Final = "asked_after"
+CALLED_OFF: Final = "called_off"
 
 
 class ToolPhrasings(Strict):
@@ -29,6 +31,10 @@ class ToolPhrasings(Strict):
     phrases: Phrases = ()
     """A part of a message with one of these is for this tool, unless it asks how things work."""
     unless: Phrases = ()
+    mentions: Phrases = ()
+    """How members speak of an action, also where they do not ask for it."""
+    told_by: str = ""
+    """The read that tells what came of an action."""
     examples: Sentences = Field(default_factory=dict[str, tuple[str, ...]])
     lists: str = ""
     """The tool that lists what this one needs a reference of, for where there is none."""
@@ -53,6 +59,10 @@ class Phrasings(Strict):
     agrees: Judged
     declines: Judged
     thanks: Judged
+    asked_after: Judged
+    """A question about an action of before or of later, or a report of one."""
+    called_off: Judged
+    """A wish that is negated or cancelled."""
     claims_done: Judged
     """How an answer says that an action was done."""
     knowledge: Sentences
@@ -79,6 +89,15 @@ class Phrasings(Strict):
         """Return the tool that tells of one item of what ``tool`` lists, or ``tool``."""
         return next((name for name, each in self.tools.items() if each.lists == tool), tool)
 
+    def mentioned(self, rules: frozenset[str]) -> str:
+        """Return the action that a text speaks of, by the rules that it trips, or ""."""
+        return next((name for name in self.tools if _mention(name) in rules), "")
+
+    def told_by(self, tool: str) -> str:
+        """Return the read that tells what came of an action, or ""."""
+        known = self.tools.get(tool)
+        return known.told_by if known is not None else ""
+
     @cached_property
     def _book(self) -> Rulebook[Rule]:
         judged = {
@@ -89,6 +108,8 @@ class Phrasings(Strict):
             AGREES: self.agrees,
             DECLINES: self.declines,
             THANKS: self.thanks,
+            ASKED_AFTER: self.asked_after,
+            CALLED_OFF: self.called_off,
             CLAIMS_DONE: self.claims_done,
         }
         rules = [
@@ -97,7 +118,13 @@ class Phrasings(Strict):
         for name, tool in self.tools.items():
             if tool.phrases:
                 rules.append(Rule(id=name, phrases=tool.phrases, unless=tool.unless))
+            if tool.mentions:
+                rules.append(Rule(id=_mention(name), phrases=tool.mentions))
         return Rulebook(rules)
+
+
+def _mention(tool: str) -> str:
+    return f"mentions_{tool}"
 
 
 def shipped_phrasings() -> Phrasings:

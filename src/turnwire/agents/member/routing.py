@@ -11,6 +11,8 @@ import numpy as np
 from turnwire.agents.member.calling import is_courtesy
 from turnwire.agents.member.phrasings import (
     AGREES,
+    ASKED_AFTER,
+    CALLED_OFF,
     DECLINES,
     GENERAL,
     NAMED_PLAN,
@@ -39,7 +41,9 @@ _STARTS: Final = (
 )
 _BREAK: Final = re.compile(
     rf"(?<=[?!])\s+|(?<=[^\W\d_]{{3}}\.)\s+|(?<=\b[A-Z]{{2}}\.)\s+|;\s+"
-    rf"|,?\s+(?:and|y|e)\s+(?=¿?{_STARTS})",
+    rf"|,?\s+(?:and|y|e)\s+(?=¿?{_STARTS})"
+    r"|,\s+(?=(?:so\s+)?please\s+(?:call|phone|ring|contact)\s+(?:me|us)\b"
+    r"|(?:así que\s+)?(?:por favor,?\s+)?ll[aá]m\w+(?:me|nos)\b)",
     re.IGNORECASE,
 )
 _MINE: Final = re.compile(r"\b(?:mine|ours|mía|mia|mío|mio|nuestra|nuestro)\b", re.IGNORECASE)
@@ -68,6 +72,8 @@ class Wish:
     """Whether it asks how things are done, or about a plan by its name."""
     takes_back: bool = False
     """Whether the member takes back what they asked for before."""
+    no_wish_for: str = ""
+    """The action that it calls off, or asks after where no read can tell of it."""
     agrees: bool = False
     """Whether it is a mere yes."""
     declines: bool = False
@@ -85,6 +91,8 @@ class _Part:
     """The tools."""
     query: str = ""
     """What documents have to answer."""
+    no_wish_for: str = ""
+    """The action that it speaks of without asking for it."""
 
 
 class Router:
@@ -114,22 +122,28 @@ class Router:
         words = len(message.split())
         pieces = parts(message)
         said = [each for each in pieces if not is_courtesy(each)] or pieces
-        tools, knowledge = self._sorted(said[:MOST])
+        found = self._read(said[:MOST])
+        tools, knowledge = self._sorted(found)
         return Wish(
             tools=tuple((name, " ".join(each)) for name, each in tools.items()),
             knowledge=tuple(knowledge),
             is_general=bool(rules & {GENERAL, NAMED_PLAN}),
             takes_back=NEVER_MIND in rules and words <= _CURT,
+            no_wish_for=next((each.no_wish_for for each in found if each.no_wish_for), ""),
             agrees=AGREES in rules and words <= _CURT,
             declines=DECLINES in rules and words <= _BARE,
             thanks=THANKS in rules and words <= _CURT,
         )
 
-    def _sorted(self, pieces: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
-        """Return the parts that ask for each tool, and those that documents have to answer."""
+    def _read(self, pieces: Sequence[str]) -> list[_Part]:
+        """Return what each piece is for."""
         found: list[_Part] = []
         for each in pieces:
             found.append(self._part(each, before=found[-1] if found else None))
+        return found
+
+    def _sorted(self, found: Sequence[_Part]) -> tuple[dict[str, list[str]], list[str]]:
+        """Return the parts that ask for each tool, and those that documents have to answer."""
         acts = any(self._is_action(name) for each in found for name in each.names)
         tools: dict[str, list[str]] = {}
         knowledge: list[str] = []
@@ -137,6 +151,8 @@ class Router:
         action = ""
         for part in found:
             action = next(filter(self._is_action, part.names), action)
+            if part.no_wish_for:
+                continue
             if acts and not any(map(self._is_action, part.names)) and not asks(part.text):
                 # It says more about what is to be done.
                 (tools[action] if action else beside).append(part.text)
@@ -159,6 +175,8 @@ class Router:
     def _part(self, text: str, *, before: "_Part | None") -> "_Part":
         """Return what a part of a message is for: tools, or the documents."""
         rules = self._phrasings.rules_for(text)
+        if (spoken := self._no_wish(text, rules)) is not None:
+            return spoken
         action = next((each for each in self._tools if each in rules and self._is_action(each)), "")
         if action and GENERAL not in rules:
             return _Part(text, (action,))
@@ -176,6 +194,20 @@ class Router:
         if NAMED_PLAN in rules and names:  # "Is it covered on the Plus plan and on mine?"
             return _Part(text, names, query=_AND_MINE.sub("", text))
         return _Part(text, names, query="" if names else text)
+
+    def _no_wish(self, text: str, rules: frozenset[str]) -> _Part | None:
+        """Return what a part is for that speaks of an action and does not ask for it."""
+        if not rules & {ASKED_AFTER, CALLED_OFF}:
+            return None
+        named = self._phrasings.mentioned(rules)
+        action = next((each for each in self._tools if each in rules and self._is_action(each)), "")
+        action = named if named in self._tools else action or self._likely(text)
+        if not self._is_action(action):
+            return None
+        told_by = self._phrasings.told_by(action)
+        if CALLED_OFF in rules or told_by not in self._tools:
+            return _Part(text, no_wish_for=action)
+        return _Part(text, (told_by,))
 
     def _reads(self, text: str, rules: frozenset[str], before: "_Part | None") -> tuple[str, ...]:
         """Return the reads that a part about the member's own file is for."""

@@ -15,6 +15,7 @@ from babel.numbers import format_currency, format_decimal, get_currency_symbol
 from babel.units import format_unit
 from pydantic import JsonValue
 
+from turnwire.agents.member.addresses import country_in
 from turnwire.language import folded
 from turnwire.nodes.guardrails.rules import Strict
 from turnwire.nodes.guardrails.sections import Locale as LocaleTag
@@ -23,6 +24,8 @@ MOST: Final = 8
 """Items of a list that are told."""
 _LONGEST: Final = 300
 """Characters of one field."""
+_ENDING: Final = 3
+"""Characters of a number that is told by its end alone."""
 
 _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _OPTIONAL: Final = re.compile(r"\[([^\[\]]*)\]")
@@ -103,6 +106,11 @@ def _shown(item: Mapping[str, JsonValue], name: str, form: str | None, locale: s
             return _amount(value, str(item.get("unit") or ""), locale, region)
         case "months", int() | float():
             return format_unit(value, "duration-month", locale=region)
+        case "address", dict():
+            parts = [*(value.get(each) for each in ("line1", "line2", "city"))]
+            line = ", ".join(_short(each) for each in parts if each)
+            country = country_in(str(value.get("country") or ""), locale)
+            return f"{line} {_short(value.get('postcode') or '')}, {country}".strip(" ,")
         case "list", list():
             return format_list([_short(each) for each in value], locale=region)
         case _, int() | float() if not isinstance(value, bool):
@@ -117,6 +125,8 @@ def _text(value: str, form: str | None, locale: str, region: str) -> str:
             return _date(value, region)
         case "word":
             return _word(value, locale)
+        case "ending":
+            return value[-_ENDING:]
         case "within":
             word = _word(value, locale)
             return word[:1].lower() + word[1:] if word[1:2].islower() else word

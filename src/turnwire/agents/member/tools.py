@@ -175,6 +175,18 @@ def _reads(portal: _Portal) -> Sequence[Tool]:
             "used and left, the member's share of bills, and waiting periods.",
             "/me/benefits",
         ),
+        read(
+            "get_my_details",
+            "Read how the member stands in the file: name, member number, mobile number, email "
+            "and postal address.",
+            "/me",
+        ),
+        read(
+            "get_callbacks",
+            "List the call-backs that the member has asked for: when, about what, and for which "
+            "time. It does not tell whether a call was made.",
+            "/me/callbacks",
+        ),
         read("get_claims", "List the claims that the member has made.", "/me/claims"),
         read(
             "get_claim_status",

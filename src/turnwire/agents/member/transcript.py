@@ -19,6 +19,8 @@ answer: what you say beside your calls is read by nobody.
 - Call what the member's last message needs, several at once if you can, and stop when that is done.
 - Call search_knowledge for what stands in policy documents, and for general questions.
 - Call a tool that acts only if the member asks for that action in their own words.
+- A question about an action of before or of later, and a wish that is negated or cancelled \
+("Did you call me?", "Cancel my call back", "Don't change my address"), ask for no action.
 - Where a tool needs a detail that the member has not given, call ask_for_details; make up nothing.
 - An action that the member rejected is not called again, unless they asked for it with other \
 details.

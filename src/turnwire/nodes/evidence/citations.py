@@ -56,11 +56,14 @@ class CitationCheck:
         return f"unsupported_{self.unsupported[0].kind}" if self.unsupported else None
 
 
-def find_citations(text: str, evidence: Sequence[Evidence]) -> CitationCheck:
+def find_citations(
+    text: str, evidence: Sequence[Evidence], *, beside: Sequence[Evidence] = ()
+) -> CitationCheck:
     """Return the citations of ``text``; code is left alone, and the time is linear in the text.
 
     A marker stands for the sentence that it is in or follows; what is said between two markers
-    of a sentence has to be carried by the passages of the second.
+    of a sentence has to be carried by the passages of the second. ``beside`` is what no marker
+    points at, and every sentence may speak of too: what tools returned.
     """
     by_number = {each.passage.index: each for each in evidence}
     bare, groups = _read(text)
@@ -89,7 +92,7 @@ def find_citations(text: str, evidence: Sequence[Evidence]) -> CitationCheck:
         invented=invented,
         wrong_source=wrong,
         unfounded_quotations=unfounded,
-        unsupported=tuple(islice(_unsupported(bare, spans, marked, evidence), _MOST)),
+        unsupported=tuple(islice(_unsupported(bare, spans, marked, evidence, beside), _MOST)),
     )
 
 
@@ -158,15 +161,18 @@ def _unsupported(
     spans: Sequence[Span],
     marked: Mapping[int, Sequence[_Group]],
     evidence: Sequence[Evidence],
+    beside: Sequence[Evidence],
 ) -> Iterator[Unsupported]:
     """Yield what the statements claim and their passages do not carry."""
-    if not evidence:
+    if not evidence and not beside:
         return
     read = {each.passage.index: read_source(each) for each in evidence}
+    told = [read_source(each) for each in beside]
     language = language_of(bare)
     for at, span in enumerate(spans):
         for start, end, known in _pieces(span, marked.get(at, ())):
             sources = [read[each.passage.index] for each in known] or list(read.values())
+            sources += told
             said = bare[start : min(end, start + _LONGEST)]
             for each in unsupported(said, sources, cited=bool(known), language=language):
                 yield Unsupported(each.kind, start + each.start, start + each.end)

@@ -15,18 +15,21 @@ from typing_extensions import TypedDict
 
 from turnwire.events import ActionCompleted
 from turnwire.graph.emit import speaker
+from turnwire.graph.pause import is_expired
 from turnwire.nodes.guardrails.tool_messages import Result, change_messages
 
 CONFIRMED_AT: Final = "turnwire_confirmed"
 """Where in the model's message stands what was said, by SHA-256 of the call."""
 REJECTED: Final = "This call was not made: the member did not confirm it."
+LATE: Final = "This call was not made: the time to confirm it has passed."
 _FEEDBACK: Final = " What the member said about it: {feedback}"
 
 
 class Word(TypedDict):
     """What a member said about one call."""
 
-    decision: Literal["approve", "reject"]
+    decision: Literal["approve", "reject", "expired"]
+    """Where nobody answered in time it is ``expired``."""
     feedback: str | None
     confirmation_id: str
 
@@ -40,8 +43,13 @@ def read_word(call: ToolCall, answer: object) -> Word:
         cast("Mapping[str, object]", answer) if isinstance(answer, Mapping) else {}
     )
     feedback, asked = said.get("feedback"), said.get("confirmation_id")
+    decision: Literal["approve", "reject", "expired"] = "reject"
+    if is_expired(said):
+        decision = "expired"
+    elif said.get("decision") == "approve":
+        decision = "approve"
     return Word(
-        decision="approve" if said.get("decision") == "approve" else "reject",
+        decision=decision,
         feedback=feedback if isinstance(feedback, str) else None,
         confirmation_id=asked if isinstance(asked, str) else call["id"] or "",
     )
@@ -55,7 +63,7 @@ def with_words(message: AIMessage, words: Iterable[tuple[ToolCall, Word]]) -> AI
     kept: dict[str, Word] = {}
     for call, word in words:
         earlier = kept.get(_fingerprint(call))
-        kept[_fingerprint(call)] = earlier if earlier and _is_no(earlier) else word
+        kept[_fingerprint(call)] = earlier if earlier and is_no(earlier) else word
     metadata = {**cast("Mapping[str, Any]", message.response_metadata), CONFIRMED_AT: kept}
     return message.model_copy(update={"response_metadata": metadata})
 
@@ -71,10 +79,17 @@ def word_on(call: ToolCall, messages: Sequence[BaseMessage]) -> Word | None:
 
 def rejection(call: ToolCall, word: Word) -> ToolMessage:
     """Tell the client and the model that the call was not made."""
+    if word["decision"] == "expired":
+        _say(word, "error", LATE)
+        return _unmade(call, LATE)
     _say(word, "rejected")
     feedback = _FEEDBACK.format(feedback=word["feedback"]) if word["feedback"] else ""
+    return _unmade(call, REJECTED + feedback)
+
+
+def _unmade(call: ToolCall, content: str) -> ToolMessage:
     return ToolMessage(
-        content=REJECTED + feedback,
+        content=content,
         name=call["name"],
         tool_call_id=call["id"] or "",
         status="error",
@@ -104,8 +119,9 @@ class Ending:
             _say(self._word, "error", "the tool failed")
 
 
-def _is_no(word: Word) -> bool:
-    return word["decision"] == "reject"
+def is_no(word: Word) -> bool:
+    """Whether the call is not to be made."""
+    return word["decision"] != "approve"
 
 
 def _has_failed(result: Result) -> bool:
@@ -122,7 +138,7 @@ def _has_failed(result: Result) -> bool:
 def _say(word: Word, status: Literal["ok", "rejected", "error"], error: str | None = None) -> None:
     ended = ActionCompleted(
         confirmation_id=word["confirmation_id"],
-        decision=word["decision"],
+        decision="reject" if is_no(word) else "approve",
         status=status,
         error=error,
     )

@@ -33,6 +33,7 @@ from turnwire.graph.plain import preview_arguments
 from turnwire.nodes.guardrails.confirmations import (
     Ending,
     Word,
+    is_no,
     read_word,
     rejection,
     with_words,
@@ -138,7 +139,7 @@ class ConfirmedTools:
     def wrap(self, request: ToolCallRequest, execute: Execute) -> Result:
         """Make one call, unless the member refused it."""
         word = self._word_on(request)
-        if word is not None and word["decision"] == "reject":
+        if word is not None and is_no(word):
             return rejection(request.tool_call, word)
         said: list[GuardrailDecision] = []
 
@@ -155,7 +156,7 @@ class ConfirmedTools:
         """Make one call, unless the member refused it."""
         # In threads: a long text takes a while, and others are waiting.
         word = await asyncio.to_thread(self._word_on, request)
-        if word is not None and word["decision"] == "reject":
+        if word is not None and is_no(word):
             return rejection(request.tool_call, word)
         said: list[GuardrailDecision] = []
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_args
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, cast, get_args
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -212,6 +212,19 @@ class Policy(Strict):
     @property
     def _message_books(self) -> "tuple[Rulebook[Any], ...]":
         return (self.escalation_book, self.injection_book, self.refusal_book, self.scope_book)
+
+    def without(self, refusal: str) -> Self:
+        """Return the policy without the rule of this id that refuses.
+
+        Raises:
+            ValueError: it has none.
+        """
+        kept = tuple(each for each in self.refusals if each.id != refusal)
+        if len(kept) == len(self.refusals):
+            raise ValueError(f"no rule under refusals is called {refusal!r}")
+        policy = self.model_copy(update={"refusals": kept})
+        vars(policy).pop("refusal_book", None)
+        return policy
 
     def _rules(self) -> Iterator[Rule]:
         yield from self.escalation

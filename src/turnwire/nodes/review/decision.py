@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
+from turnwire.work import EXPIRED
+
 DECISION_SCHEMA: Final[dict[str, Any]] = {
     "title": "ReviewDecision",
     "type": "object",
@@ -41,5 +43,7 @@ def read_decision(answer: object) -> Decision:
             return Decision("edit", text)
         case "reject", _:
             return Decision("reject")
+        case "expired", _:
+            return Decision("reject", reason=EXPIRED)
         case _:
             return Decision("reject", reason="unreadable_decision")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from turnwire.graph.pause import is_expired
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
@@ -11,6 +13,8 @@ class Decision:
 
     confirmation_id: str
     approves: bool = False
+    is_late: bool = False
+    """Nobody said anything in time."""
     feedback: str | None = None
 
 
@@ -22,5 +26,6 @@ def read_decision(answer: JsonValue) -> Decision:
     return Decision(
         confirmation_id=confirmation_id,
         approves=said.get("decision") == "approve" and confirmation_id != "",
+        is_late=is_expired(answer),
         feedback=feedback if isinstance(feedback, str) else None,
     )

@@ -37,6 +37,7 @@ from turnwire.nodes.tools.tool import (
     Tool,
 )
 from turnwire.storage.audit import Ended, Grants
+from turnwire.work import EXPIRED
 
 _UNKNOWN: Final = "outcome_unknown"
 
@@ -110,6 +111,10 @@ class Executor:
         """
         decision = read_decision(answer)
         said = speaker()
+        if decision.is_late:
+            expired = _refused(proposal.call, EXPIRED, locale)
+            said.emit(_action(decision, "error", expired.error))
+            return expired
         if not decision.approves:
             said.emit(_action(decision, "rejected"))
             result: JsonValue = {"feedback": decision.feedback}

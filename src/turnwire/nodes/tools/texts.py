@@ -48,6 +48,10 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "en": "This was not done: there is no valid confirmation for it.",
         "es": "No se ha hecho: no hay una confirmación válida.",
     },
+    "expired": {
+        "en": "The time to confirm this has passed, and it was not done.",
+        "es": "El plazo para confirmarlo ha pasado y no se ha hecho.",
+    },
     "rejected": {
         "en": "You declined this, and it was not done.",
         "es": "Usted lo ha rechazado, y no se ha hecho.",

@@ -165,7 +165,9 @@ class Actions(Protocol):
 
         ``answer`` is what :func:`turnwire.graph.pause.ask` returned:
         ``{"decision": "approve" | "reject", "feedback": str | None, "confirmation_id": str}``.
-        Anything else is a rejection. The action runs only with the confirmation's grant, which
-        is for this principal, this tool and these arguments, and can be taken once.
+        The decision ``expired``, which the server tells in place of an answer that did not come in
+        time, ends as an error with the code ``expired``. Anything else is a rejection. The action
+        runs only with the confirmation's grant, which is for this principal, this tool and these
+        arguments, and can be taken once.
         """
         ...

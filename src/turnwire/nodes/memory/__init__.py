@@ -1,0 +1,1 @@
+"""What an agent remembers of a user from one conversation to the next."""
