@@ -233,6 +233,10 @@ def test_a_reader_that_is_too_slow_is_closed_with_1013_and_misses_nothing(tmp_pa
             path = f"/conversations/{slow.connected['conversation_id']}/turns/{turn}"
             eventually(lambda: "turnwire_streams_open 0.0" in _metrics(server))
             assert slow.closed(60) == 1013
+        eventually(lambda: "turnwire_turns_running 0.0" in _metrics(server))
+    # A busy machine's reader may be too slow for half a second; it is not for ten.
+    with InThread(tmp_path) as server:
+        staff = Staff(server)
         with staff.open() as socket:
             socket.send(type="resume", turn_id=turn)
             said = socket.until("done", within=60)

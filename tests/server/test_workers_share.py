@@ -102,6 +102,14 @@ def _used(redis: RedisServer) -> bool:
     return not redis.say("KEYS", "turnwire:ws_token:used:*").startswith("*0")
 
 
+def test_a_counter_that_somebody_left_in_a_users_place_holds_nobody_up(redis: RedisServer):
+    assert redis.say("SET", "turnwire:rate:a", "1000") == "+OK\r\n"
+    waits = asyncio.run(_taken(SharedCounts(redis.url), "a", "a", "a"))
+    assert waits[:2] == [0, 0]
+    assert waits[2] > 59_000
+    assert 0 < int(redis.say("PTTL", "turnwire:rate:a").strip(":\r\n")) <= 60_000
+
+
 async def _taken(counts: SharedCounts, *names: str) -> list[int]:
     try:
         return [await counts.take(name, 2) for name in names]

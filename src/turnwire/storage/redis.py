@@ -19,7 +19,9 @@ SECONDS: Final = 0.5
 _PREFIX: Final = "turnwire:"
 _MINUTE_MS: Final = 60_000
 
+# A key of another type, such as a counter that somebody left here, holds nobody up.
 _TAKE: Final = """
+if redis.call('TYPE', KEYS[1]).ok ~= 'list' then redis.call('DEL', KEYS[1]) end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local most, window = tonumber(ARGV[1]), tonumber(ARGV[2])
