@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from turnwire.agents.studio.factory import Factory, Make, shipped
 from turnwire.agents.studio.parts import StudioParts
-from turnwire.agents.studio.primitives.architect import SAVE
+from turnwire.agents.studio.primitives.architect import LONGEST_DRAFT, SAVE
 from turnwire.agents.studio.primitives.common import username_of
 from turnwire.clock import system_now
 from turnwire.errors import AdmissionRefused
@@ -21,7 +21,7 @@ _PARAMETERS: Final[dict[str, JsonValue]] = {
     "required": ["slug", "spec"],
     "properties": {
         "slug": {"type": "string", "pattern": "^[a-z][a-z0-9-]{1,62}$"},
-        "spec": {"type": "string", "minLength": 1, "maxLength": 12000},
+        "spec": {"type": "string", "minLength": 1, "maxLength": LONGEST_DRAFT},
     },
 }
 
@@ -33,7 +33,7 @@ async def studio_of(
     if parts is None:
         return None
     held: list[Factory] = []
-    parts = replace(parts, tools=[*parts.tools, _saving(held)])
+    parts = replace(parts, tools=[*parts.tools, saving(held)])
     specs = {
         slug: text
         for slug, text in shipped().items()
@@ -45,7 +45,8 @@ async def studio_of(
     return factory
 
 
-def _saving(held: list[Factory]) -> Tool:
+def saving(held: list[Factory]) -> Tool:
+    """Return the tool that keeps a draft in the factory that ``held`` has by then."""
     return Tool(
         name=SAVE,
         description="Keep the spec of a new agent as a draft, which nobody is served.",

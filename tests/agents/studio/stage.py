@@ -1,5 +1,8 @@
 """An agent from a spec with the demo portal and a book of grants, driven as the engine does."""
 
+import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -11,7 +14,9 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
-from pydantic import Field, JsonValue
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from pydantic import JsonValue
 
 from tests.agents.guarded.stage import Shelf
 from tests.agents.member.stage import ENCODER
@@ -23,6 +28,7 @@ from turnwire.agents.studio.desk import desk_tools
 from turnwire.agents.studio.parts import StudioParts
 from turnwire.agents.studio.reading import read_spec
 from turnwire.events import ReasoningDelta, ToolCompleted
+from turnwire.graph.store import with_store
 from turnwire.ids import RunId
 from turnwire.models.quoting import Quoting
 from turnwire.models.roles import Role
@@ -42,9 +48,14 @@ def shipped(name: str) -> str:
 
 
 class Said(Scripted):
-    """Says its replies one after another, and the last one again."""
+    """Says its replies one after another, and the last one again; every message is in scope."""
 
-    replies: list[str] = Field(default_factory=list[str])
+    replies: Sequence[str] = ()
+    said: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "said"
 
     async def _astream(
         self,
@@ -53,7 +64,12 @@ class Said(Scripted):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        self.script = [self.replies[min(self.opened, len(self.replies) - 1)]]
+        asked = re.search(r'"message": "([0-9a-f]+)"', str(messages[0].content))
+        if asked is not None:  # the guardrail asks its judge
+            self.script = [json.dumps({"message": asked[1], "verdict": "in_scope"})]
+        else:
+            self.script = [self.replies[min(self.said, len(self.replies) - 1)]]
+            self.said += 1
         async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
             yield chunk
 
@@ -70,6 +86,7 @@ class Stage(Host):
         shelf: Shelf | None = None,
         more: Sequence[Tool] = (),
         allowed: frozenset[str] | None = None,
+        memory: BaseStore | None = None,
     ) -> None:
         self.store = PortalStore(directory / "portal.db").__enter__()
         self.portal = Portal(self.store, service_key=KEY, now=lambda: 1_790_000_000_000)
@@ -88,7 +105,8 @@ class Stage(Host):
         )
         self.at = 1_800_000_000_000
         spec = read_spec(text, name="agent.yaml", known=self.parts.known())
-        super().__init__(*compile_spec(spec, self.parts, allowed=allowed))
+        graph, manifest = compile_spec(spec, self.parts, allowed=allowed)
+        super().__init__(graph if memory is None else with_store(graph, memory), manifest)
         self.agent.bind(GRANTS, self.book)
 
     @property
@@ -96,11 +114,15 @@ class Stage(Host):
         """The orders that were really released."""
         return list(self.store.actions())
 
-    async def say(self, text: str, *, locale: str = "en", user: str = WHO) -> Played:
-        """Run a new turn."""
-        played = self.begin(text)
-        played.work = replace(played.work, locale=locale, principal=user)
-        return await self.run(played)
+    async def say(
+        self, text: str, *, locale: str = "en", user: str = WHO, conversation: str = "conv_1"
+    ) -> Played:
+        """Run a new turn, and wait for what it leaves to be done."""
+        async with asyncio.TaskGroup() as left:
+            played = self.begin(text, conversation=conversation)
+            own = left.create_task
+            played.work = replace(played.work, locale=locale, principal=user, own=own)
+            return await self.run(played)
 
     async def decide(
         self,
@@ -126,7 +148,18 @@ class Stage(Host):
         )
         resumed = started.model_copy(update={"resumed": True})
         played.turn.begin(work.run_id, resumed, at=self.now())
-        return await self.run(Played(played.turn, work))
+        async with asyncio.TaskGroup() as left:
+            work = replace(work, own=left.create_task)
+            return await self.run(Played(played.turn, work))
+
+
+def memory_store() -> BaseStore:
+    """A LangGraph store that finds by meaning."""
+
+    async def embed(texts: Sequence[str]) -> list[list[float]]:
+        return ENCODER.encode(texts).tolist()
+
+    return InMemoryStore(index={"dims": 512, "embed": embed, "fields": ["text"]})
 
 
 def tools_of(played: Played) -> list[tuple[str, str, str | None]]:

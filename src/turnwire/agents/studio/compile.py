@@ -28,6 +28,7 @@ from turnwire.agents.studio.primitives.guards import (
     review,
 )
 from turnwire.agents.studio.primitives.llm_agent import llm_agent
+from turnwire.agents.studio.primitives.memory import memory
 from turnwire.agents.studio.primitives.portal_task import portal_task
 from turnwire.agents.studio.primitives.retriever import rag_retriever
 from turnwire.agents.studio.primitives.router import router
@@ -42,6 +43,7 @@ from turnwire.agents.studio.spec import (
     GuardrailInput,
     GuardrailOutput,
     LlmAgent,
+    Memory,
     Message,
     PortalTask,
     RagRetriever,
@@ -68,6 +70,7 @@ KINDS: Final[Mapping[type[Any], str]] = {
     PortalTask: "tool",
     Evaluator: "evaluator",
     Message: "node",
+    Memory: "memory",
     Architect: "architect",
 }
 """What nodes of a type are for, as clients read it."""
@@ -145,6 +148,8 @@ def _work(node: AnyNode, building: Building) -> Work:  # noqa: C901 - one line a
             return evaluator(node, building)
         case Message():
             return message(node, building)
+        case Memory():
+            return memory(node, building)
         case Architect():
             return architect(node, building)
         case _:

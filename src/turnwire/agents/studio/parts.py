@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.studio.checking import Known, in_loops
-from turnwire.agents.studio.spec import LlmAgent, RagRetriever, Review, Spec
+from turnwire.agents.studio.spec import LlmAgent, Memory, RagRetriever, Review, Spec
 from turnwire.clock import Now, system_now
 from turnwire.models.quoting import Quoting
 from turnwire.models.roles import ANSWER, JUDGE, Role
@@ -90,6 +90,7 @@ class Building:
         types = {type(each) for each in spec.nodes}
         self.reviews = Review in types
         self.retrieves = RagRetriever in types
+        self.remembers = Memory in types
         judge = parts.models.get(JUDGE)
         self.guarded = GuardedParts(
             policy=self.policy,

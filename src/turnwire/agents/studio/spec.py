@@ -155,6 +155,19 @@ class PortalTask(Node):
     operations: Annotated[tuple[Word, ...], Field(min_length=1, max_length=20)]
 
 
+class Memory(Node):
+    """Recalls what the user and the agent said to each other in earlier conversations.
+
+    An agent with such a node remembers each exchange when its turn is complete.
+    """
+
+    type: Literal["memory"]
+    found: int = Field(default=4, ge=1, le=20)
+    """Exchanges that are recalled at most."""
+    budget: int = Field(default=2000, ge=500, le=8000)
+    """Characters of what goes into the prompt."""
+
+
 class Evaluator(Node):
     """Judges the draft: `pass` lets it stand, `retry` has it written anew."""
 
@@ -189,7 +202,7 @@ class Architect(Node):
     type: Literal["architect"]
     role: Role = "thinker"
     sets_route: Literal[True] = True
-    stages: Annotated[tuple[Stage, ...], Field(min_length=1, max_length=20)]
+    stages: Annotated[tuple[Stage, ...], Field(min_length=1, max_length=15)]
 
     def routes(self) -> tuple[str, ...]:
         """See :class:`Node`."""
@@ -207,6 +220,7 @@ AnyNode: TypeAlias = Annotated[
     | PortalTask
     | Evaluator
     | Message
+    | Memory
     | Architect,
     Field(discriminator="type"),
 ]
@@ -221,6 +235,7 @@ TYPES: Final[tuple[type[Node], ...]] = (
     PortalTask,
     Evaluator,
     Message,
+    Memory,
     Architect,
 )
 

@@ -58,6 +58,8 @@ class AgentState(GuardedState, total=False):
     tool_results: Annotated[list[Any], appended]
     extra: Annotated[dict[str, Any], merged]
     """``tool_call``: what ``portal_task`` is to do; ``approval``: the approval that it has."""
+    remembered: str
+    """What was recalled of earlier conversations; it is kept no longer than its turn."""
     error: str | None
     done: bool
     session_id: str

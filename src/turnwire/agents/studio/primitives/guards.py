@@ -13,6 +13,8 @@ from turnwire.agents.guarded.privacy import Privacy
 from turnwire.agents.guarded.state import split_new
 from turnwire.agents.studio.parts import Building
 from turnwire.agents.studio.primitives.common import Work, user_of
+from turnwire.agents.studio.primitives.interview import forget_interview
+from turnwire.agents.studio.primitives.memory import remember
 from turnwire.agents.studio.primitives.talking import say_more
 from turnwire.agents.studio.spec import GuardrailInput, GuardrailOutput, Review
 from turnwire.agents.studio.state import AgentState
@@ -72,6 +74,7 @@ def intake(building: Building) -> Work:
         fresh: AgentState = {
             "error": None,
             "done": False,
+            "remembered": "",
             "iteration": 0,
             "usd": 0.0,
             "since_ms": building.parts.now(),
@@ -101,7 +104,9 @@ def closing(building: Building) -> Work:
         if not state.get("draft"):
             ending = _fixed(building, state, verdict)
         update = cast("AgentState", await close({**state, **ending}, runtime))
-        return {**ending, **update, "done": True}
+        remember(building, cast("AgentState", {**state, **ending, **update}))
+        forget_interview(building, state)
+        return {**ending, **update, "remembered": "", "done": True}
 
     return closing
 

@@ -65,6 +65,8 @@ def _offline(node: LlmAgent, state: AgentState) -> str:
 def _persona(node: LlmAgent) -> Callable[[GuardedState, str], str]:
     def persona(state: GuardedState, locale: str) -> str:
         lines = [text_for(node.prompt, locale)]
+        known = cast("AgentState", state).get("remembered")
+        lines += [known] if known else []
         notes = cast("list[dict[str, Any]]", cast("AgentState", state).get("notes", []))
         turn = state.get("turn", 0)
         retries = [each for each in notes if "retry" in each and each.get("turn") == turn]
