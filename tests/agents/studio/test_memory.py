@@ -24,7 +24,7 @@ edges:
 routes:
   screen: {proceed: known, refuse: end, escalate: end}
 """
-SAID = "My desk is on the fourth floor, call me on +44 7700 900123"
+SAID = "My desk is on the fourth floor, write to anna@example.com"
 
 
 def _stage(directory: Path, store: BaseStore, *, text: str = SPEC) -> tuple[Stage, Said]:
@@ -51,7 +51,7 @@ async def test_no_private_detail_is_remembered_and_nothing_recalled_stays_in_the
     stage, model = _stage(tmp_path, store)
     await stage.say(SAID, conversation="conv_1")
     [kept] = await StoredMemories(store).of("staff:maria.lopez")
-    assert "900123" not in str(kept.content)
+    assert "anna@example.com" not in str(kept.content)
     await stage.say("On which floor is my desk?", conversation="conv_2")
     assert "My desk is on" in str(model.prompts[-1][0].content)
     saved = await stage.saver.aget_tuple({"configurable": {"thread_id": "conv_2"}})
