@@ -260,6 +260,8 @@ class TurnBroken(TurnwireError):
     retryable = True
     public: ClassVar[str] = "The agent could not finish this turn."
     """What a client may read; detail goes to the log under the error id."""
+    broke_off: str | None = None
+    """Which provider of a chain failed in the middle of its answer, if that is what happened."""
 
 
 class UpstreamTimeout(TurnBroken):

@@ -74,6 +74,9 @@ class Settings(BaseSettings):
 
     roles: dict[Role, Chain] = Field(default_factory=dict[Role, Chain])
     """Chains of models by role, the first that answers is taken; ``answer`` replaces ``model``."""
+    failover_after_text: Literal["fail", "retract"] = "fail"
+    """What follows where a provider breaks off in the middle of an answer, in agents from specs:
+    the turn fails, or the words are taken back and the chain's next provider answers."""
     model_patience_seconds: float = Field(default=2, ge=0)
     """How long an answer waits in all for providers that ask to be left alone for a moment."""
     turn_tokens: int | None = Field(default=None, gt=0)

@@ -114,6 +114,7 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
         retrievers=shelves,
         encoder=encoder,
         now=system_now,
+        after_text=settings.failover_after_text,
     )
     if settings.docs is not None:
         return Served(tuple(graphs), index, pii)

@@ -131,7 +131,9 @@ class Calls:
         self._said.append(f"{attempt.upstream.label}: {failure}")
         if attempt.spoke:
             said = f"in the middle of its answer, {self._said[-1]}"
-            raise (verdict([failure], said) or UpstreamUnavailable(said)) from error
+            broken = verdict([failure], said) or UpstreamUnavailable(said)
+            broken.broke_off = attempt.upstream.key
+            raise broken from error
         step = decide(
             failure,
             tries=self._tries,

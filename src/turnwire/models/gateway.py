@@ -47,6 +47,13 @@ class Gateway(BaseChatModel):
     def _llm_type(self) -> str:
         return "turnwire-gateway"
 
+    def after(self, key: str | None) -> Self | None:
+        """Return the chain behind the provider with this key, or none where nobody is."""
+        keys = [each.key for each in self.upstreams]
+        if key not in keys or key == keys[-1]:
+            return None
+        return self.model_copy(update={"upstreams": self.upstreams[keys.index(key) + 1 :]})
+
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Self:  # noqa: ANN401 - LangChain's signature
         """Return a gateway that offers ``tools`` to each model, in the form that it takes."""
         bound = [

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
@@ -87,6 +87,7 @@ class Stage(Host):
         more: Sequence[Tool] = (),
         allowed: frozenset[str] | None = None,
         memory: BaseStore | None = None,
+        after_text: Literal["fail", "retract"] = "fail",
     ) -> None:
         self.store = PortalStore(directory / "portal.db").__enter__()
         self.portal = Portal(self.store, service_key=KEY, now=lambda: 1_790_000_000_000)
@@ -102,6 +103,7 @@ class Stage(Host):
             encoder=ENCODER,
             tools=[*desk_tools(self.client, service_key=KEY), *more],
             now=self.now,
+            after_text=after_text,
         )
         self.at = 1_800_000_000_000
         spec = read_spec(text, name="agent.yaml", known=self.parts.known())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, Literal
 
 from langchain_core.language_models import BaseChatModel
 
@@ -40,6 +40,9 @@ class StudioParts:
     """Compares messages to examples, where no model routes."""
     tools: Sequence[Tool] = ()
     now: Now = system_now
+    after_text: Literal["fail", "retract"] = "fail"
+    """What follows where a provider breaks off in the middle of an answer; see
+    :func:`turnwire.agents.studio.primitives.failover.in_turn`."""
 
     def model(self, role: Role) -> BaseChatModel:
         """Return the model of a role."""

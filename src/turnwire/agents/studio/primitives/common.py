@@ -11,8 +11,10 @@ from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.guards import context_of
 from turnwire.agents.studio.state import AgentState
+from turnwire.errors import TurnBroken
 from turnwire.events import Cost, Usage
 from turnwire.graph.context import TurnContext
+from turnwire.models.gateway import Gateway
 from turnwire.nodes.answer.completion import Completion, complete
 from turnwire.nodes.tools.tool import Call
 
@@ -67,9 +69,18 @@ async def consult(
         SystemMessage(f"{task}\n\n{rule}"),
         HumanMessage(f"<material-{fence}>\n{material}\n</material-{fence}>"),
     ]
-    said: list[str] = []
-    completion = await complete(model, prompt, say=said.append, think=think)
-    return "".join(said)[:_LONGEST], completion
+    while True:
+        said: list[str] = []
+        try:
+            completion = await complete(model, prompt, say=said.append, think=think)
+        except TurnBroken as error:
+            # Nobody has heard a word of it, so that the next provider may begin anew.
+            rest = model.after(error.broke_off) if isinstance(model, Gateway) else None
+            if rest is None:
+                raise
+            model = rest
+        else:
+            return "".join(said)[:_LONGEST], completion
 
 
 def object_in(reply: str) -> Mapping[str, Any] | None:

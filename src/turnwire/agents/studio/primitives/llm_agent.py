@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
+from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.generate import Asking, generate_response
@@ -11,6 +12,7 @@ from turnwire.agents.guarded.guards import context_of
 from turnwire.agents.guarded.state import GuardedState
 from turnwire.agents.studio.parts import Building, is_offline
 from turnwire.agents.studio.primitives.common import Work, summed, text_for
+from turnwire.agents.studio.primitives.failover import in_turn
 from turnwire.agents.studio.primitives.results import block, told
 from turnwire.agents.studio.primitives.talking import say_more
 from turnwire.agents.studio.spec import LlmAgent
@@ -18,6 +20,7 @@ from turnwire.agents.studio.state import AgentState
 from turnwire.events import TextReplaced
 from turnwire.graph.context import TurnContext
 from turnwire.graph.emit import speaker
+from turnwire.nodes.evidence.retrieve import Retriever
 
 _NOTES = 3
 
@@ -26,9 +29,17 @@ def llm_agent(node: LlmAgent, building: Building) -> Work:
     """Return the node."""
     parts = building.of_role(node.role)
     asking = Asking(node=node.id, persona=_persona(node), quoted=_quoted)
-    freely = generate_response(replace(parts, retriever=None), asking)
     shelf = next(iter(building.parts.retrievers.values()), None)
-    grounded = generate_response(replace(parts, retriever=shelf), asking)
+    retracts = building.parts.after_text == "retract"
+
+    def answers(retriever: Retriever | None) -> Work:
+        def with_model(model: BaseChatModel) -> Work:
+            made = generate_response(replace(parts, model=model, retriever=retriever), asking)
+            return cast("Work", made)
+
+        return in_turn(parts.model, with_model, retracts=retracts)
+
+    freely, grounded = answers(None), answers(shelf)
 
     async def llm_agent(state: AgentState, runtime: Runtime[TurnContext]) -> AgentState:
         state = _afresh(state)
@@ -39,8 +50,7 @@ def llm_agent(node: LlmAgent, building: Building) -> Work:
             said = say_more(state, _offline(node, state))
             return {**said, "finish_reason": "stop"}
         answer = grounded if node.grounded and building.retrieves and not results else freely
-        update = cast("AgentState", await answer(state, runtime))
-        return summed(state, update)
+        return summed(state, await answer(state, runtime))
 
     return llm_agent
 
