@@ -127,7 +127,8 @@ class Wished:
     @property
     def is_right(self) -> bool:
         """Whether it was taken for just what it asks for."""
-        return self.tools == frozenset(self.case.asks) and (self.documents or not self.case.documents)
+        is_searched = self.documents or not self.case.documents
+        return self.tools == frozenset(self.case.asks) and is_searched
 
 
 AnySeen = TypeVar("AnySeen", Judged, Redacted, Asked, Wished)
