@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from pydantic import JsonValue
 
 from tests.agents.member.stage import Stage, tools_of
+from turnwire.agents.member.choosing import the_one
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +37,26 @@ async def test_one_claim_is_told_with_what_is_noted_why(stage: Callable[..., Sta
     played = await stage().say("Why was my claim CLM-2026-1090 declined?")
     assert tools_of(played) == [("get_claim_status", "ok", None)]
     assert "CLM-2026-1090" in played.text
+
+
+@pytest.mark.parametrize(
+    ("question", "locale"),
+    [
+        ("Why was my claim declined?", "en"),
+        ("Why did you reject my claim?", "en"),
+        ("Was my claim refused?", "en"),
+        ("¿Por qué rechazaron mi reclamación?", "es"),
+        ("¿Está denegada mi reclamación?", "es"),
+    ],
+)
+def test_of_several_decided_claims_the_only_one_that_was_declined_is_meant(
+    question: str, locale: str
+):
+    paid: JsonValue = {"reference": "CLM-1", "treatment": "Scan", "status": "paid"}
+    declined: JsonValue = {"reference": "CLM-2", "treatment": "Filling", "status": "declined"}
+    assert the_one("get_claims", [paid, declined], question, locale) == declined
+    assert the_one("get_claims", [declined, declined], question, locale) is None
+    assert the_one("get_claims", [paid, declined], "Why was my claim decided so?", "en") is None
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,12 @@ def test_a_wish_is_still_a_wish(line: str):
 @pytest.mark.parametrize(
     ("message", "locale", "said"),
     [
-        ("Cancel my call back", "en", "I cannot cancel it here: please call member services"),
-        ("No me llames", "es", "No he pedido ninguna llamada."),
+        (
+            "Cancel my call back",
+            "en",
+            "I have asked for no new call. If one was arranged before, I cannot cancel it",
+        ),
+        ("No me llames", "es", "No he pedido ninguna llamada nueva."),
         ("Don't change my address", "en", "I have changed nothing."),
     ],
 )

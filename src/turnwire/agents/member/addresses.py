@@ -20,6 +20,8 @@ _POSTCODE: Final = re.compile(rf"\b(?:{_BRITISH}|\d{{4,5}}(?:-\d{{3,4}})?)\b", r
 _IS_BRITISH: Final = re.compile(rf"\b{_BRITISH}\b", re.IGNORECASE)
 _BEGINS: Final = re.compile(rf"\s*(?:{_POSTCODE.pattern})(?=\s*(?:[,\n]|$))", re.IGNORECASE)
 """A postcode in front of all else; what follows is no street's name."""
+_OPENS: Final = re.compile(r"\s*\d{5}(?=\s)")
+"""One in front of its town: "28013 Madrid", where the street is known."""
 _WITHIN: Final = re.compile(
     r"(?:flat|apartment|apt|unit|suite|floor|room|piso|puerta|planta|esc|escalera|bajo|ático|atico"
     r"|portal)\b|\d{1,2}\s?[ºª]",
@@ -58,7 +60,8 @@ def pieces(text: str, *, known: Mapping[str, str] | None = None) -> Mapping[str,
         known: what was told before, such as the street.
     """
     text = _LEADS.sub("", text)
-    postcode = _postcode(text)
+    has_street = bool((known or {}).get("line1"))
+    postcode = _postcode(text) or (_OPENS.match(text) if has_street else None)
     before = text[: postcode.start()] if postcode else text
     behind = text[postcode.end() :] if postcode else ""
     first, last = _parts(before), _parts(behind)
@@ -67,7 +70,6 @@ def pieces(text: str, *, known: Mapping[str, str] | None = None) -> Mapping[str,
         named = country("GB")
     lines = [each for each in first if not country(each)]
     towns = [each for each in last if not country(each)]
-    has_street = bool((known or {}).get("line1"))
     if towns:  # "28013 Madrid"
         city = towns[0]
     elif (len(lines) > 1 or (has_street and lines)) and not _DIGIT.search(lines[-1]):

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from turnwire.agents.guarded.guards import context_of, guardrail_pre, intake
 from turnwire.agents.guarded.state import split_new
+from turnwire.agents.member.corrections import corrected
 from turnwire.agents.member.parts import MemberParts
 from turnwire.agents.member.private import Private
 from turnwire.agents.member.routing import Wish, asks
@@ -117,6 +118,9 @@ def _planned(parts: MemberParts, state: MemberState) -> MemberState:
         return {"route": "action", "open": {}, "asking": said}
     if before and _answers(parts, before, wish, words):
         return _with_detail(parts, state, before, words)
+    if before and (given := _corrected(parts, before, wish, words)):
+        tool = parts.tool(str(before["tool"]))
+        return _called(parts, state, [(tool, given)] if tool else [], [])
     if wish.no_wish_for and not wish.tools and not wish.knowledge:
         return {"route": "action", "open": {}, "asking": _no_wish(parts, state, wish)}
     if not wish.tools:
@@ -139,6 +143,18 @@ def _answers(parts: MemberParts, before: Mapping[str, Any], wish: Wish, words: s
     if any(each is not None and each.risk != "read" for each in others):
         return False
     return not asks(words) or bool(details(name, words, asks=parts.requests(name)))
+
+
+def _corrected(
+    parts: MemberParts, before: Mapping[str, Any], wish: Wish, words: str
+) -> dict[str, str]:
+    """Return the details of what waits as the message corrects them, or nothing."""
+    name = str(before["tool"])
+    repeated = [each for each, _ in wish.tools]
+    if before["asked"] != CONFIRMATION or ((repeated or asks(words)) and repeated != [name]):
+        return {}
+    given: dict[str, str] = dict(before["arguments"])
+    return corrected(name, words, before=given, asks=parts.requests(name))
 
 
 def _with_detail(

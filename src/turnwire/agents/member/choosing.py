@@ -17,6 +17,7 @@ _TELLING: Final = {"get_claims": "treatment", "list_documents": "title"}
 """The field that says what an item is; ``name`` where nothing is said here."""
 _OPEN: Final = frozenset(["submitted", "in_review", "needs_information"])
 _WHY: Final = ("why", "por que", "reason", "motivo")
+_DECLINED: Final = ("declin", "reject", "refus", "denied", "turned down", "rechaz", "deneg")
 
 
 def chosen(
@@ -38,18 +39,19 @@ def chosen(
 def the_one(tool: str, items: Sequence[JsonValue], question: str, locale: str) -> JsonValue:
     """Return the one claim that "my claim" is about, or none where nobody can tell.
 
-    It is the one whose treatment is named, or the only one that is open; where the question is
-    why, the only one that is decided.
+    It is the one whose treatment is named, the only one that was declined where the question says
+    so, or the only one that is open; where the question is why, the only one that is decided.
     """
     among = chosen(tool, items, question, None, locale)
     if len(among) == 1:
         return among[0]
-    asks_why = any(each in folded(question) for each in _WHY)
-    fitting = [
-        each
-        for each in among
-        if isinstance(each, dict) and (each.get("status") in _OPEN) is not asks_why
-    ]
+    asked = folded(question)
+    claims = [each for each in among if isinstance(each, dict)]
+    declined = [each for each in claims if each.get("status") == "declined"]
+    if len(declined) == 1 and any(each in asked for each in _DECLINED):
+        return declined[0]
+    asks_why = any(each in asked for each in _WHY)
+    fitting = [each for each in claims if (each.get("status") in _OPEN) is not asks_why]
     return fitting[0] if len(fitting) == 1 else None
 
 

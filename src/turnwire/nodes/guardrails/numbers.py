@@ -1,13 +1,15 @@
 """Numbers as people write them, in groups of digits: which are cards, and which are phones."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from phonenumbers import (
     NumberParseException,
+    PhoneNumber,
+    is_possible_number,
     is_valid_number,
     ndd_prefix_for_region,
     parse,
@@ -51,7 +53,7 @@ def cards(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def phones(text: str, regions: tuple[str, ...], start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield phone numbers that a numbering plan knows: with country code, or of ``regions``.
+    """Yield phone numbers: with a plus sign, or such as a plan knows, with 00 or of ``regions``.
 
     Past 3,000 candidates in one text the plans are no longer asked, and what has the form of a
     phone number counts as one: better too much redacted than a worker that stands still.
@@ -63,7 +65,8 @@ def phones(text: str, regions: tuple[str, ...], start: int = 0) -> Iterator[tupl
             continue
         lookups += 1
         asked = () if abroad else regions
-        if lookups > _LOOKUPS or _is_phone(each.digits, asked):
+        has_plus = text[max(0, each.start - 1) : each.start] == "+"
+        if lookups > _LOOKUPS or _is_phone(each.digits, asked, has_plus=has_plus):
             yield _opening(text, each), each.end
 
 
@@ -124,7 +127,11 @@ def _is_national_form(text: str, written: Written) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_phone(digits: str, regions: tuple[str, ...]) -> bool:
+def _is_phone(digits: str, regions: tuple[str, ...], *, has_plus: bool) -> bool:
+    if (
+        has_plus
+    ):  # ITU-T E.164: what else is written so? Plans know no range that is kept for drama.
+        return _is_valid("+" + digits, None, by=is_possible_number)
     if not regions:
         return _is_valid("+" + digits.removeprefix("00"), None)
     return any(_has_trunk(digits, region) and _is_valid(digits, region) for region in regions)
@@ -135,8 +142,10 @@ def _has_trunk(digits: str, region: str) -> bool:
     return ndd_prefix_for_region(region, True) != "0" or digits.startswith("0")
 
 
-def _is_valid(number: str, region: str | None) -> bool:
+def _is_valid(
+    number: str, region: str | None, *, by: Callable[[PhoneNumber], bool] = is_valid_number
+) -> bool:
     try:
-        return is_valid_number(parse(number, region))
+        return by(parse(number, region))
     except NumberParseException:
         return False
