@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import httpx
 import pytest
@@ -16,6 +16,9 @@ from tests.server.running import PATIENCE, Server
 ENDINGS: Final = ("done", "approval_request", "error")
 
 Said = dict[str, Any]
+
+
+_connect = cast("Callable[..., ClientConnection]", connect)
 
 
 class Socket:
@@ -117,7 +120,7 @@ def opened_with(
         "ping_interval": None,
         "legacy": True,
     }
-    return connect(url, additional_headers=headers, **options, **more)
+    return _connect(url, additional_headers=headers, **options, **more)
 
 
 def refused(open_: Callable[[], object]) -> tuple[int, Said]:

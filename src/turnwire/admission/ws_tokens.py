@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from turnwire.admission.principal import OPERATOR, STAFF, STAFF_NAME, Principal, staff
-from turnwire.errors import InvalidToken
+from turnwire.errors import InvalidToken, RateLimited
 
 SECONDS: Final = 300
 """How long a token is good."""
 _LONGEST_SECONDS: Final = 3600
 """How long one may be good that somebody else signed: so long it is remembered as used."""
+
+_AT_ONCE: Final = 600
+"""Tokens that one user may be given in a second."""
 
 _SIGNED: Final = re.compile(r"([0-9]{1,12}):([0-9a-f]{64})", re.ASCII)
 _KEY: Final = re.compile(r"key:([0-9a-f]{16})", re.ASCII)
@@ -62,6 +65,21 @@ class LocalUses:
             return False
         self._used[signature] = expires
         return True
+
+
+async def issue(username: str, secret: bytes, issued: Uses, *, now: int) -> str:
+    """Return a new token for ``username``; two of one second differ by when they expire.
+
+    Raises:
+        RateLimited: the user has asked for more tokens than anybody opens.
+    """
+    begin = now // 1000 + SECONDS
+    for expires in range(begin, begin + _AT_ONCE):
+        token = sign(username, secret, expires=expires)
+        name = f"issued:{token.rpartition(':')[2]}"
+        if await issued.take(name, expires=expires, now=now):
+            return token
+    raise RateLimited("Too many tokens were asked for.", retry_after=1)
 
 
 def sign(username: str, secret: bytes, *, expires: int) -> str:

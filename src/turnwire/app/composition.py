@@ -1,7 +1,7 @@
 """Put the parts together."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -108,6 +108,7 @@ def create(
     turn_policy = TurnPolicy(if_busy=settings.if_busy, quotas=quota_policy(settings))
     turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
 
+    stopping: list[Callable[[], Awaitable[None]]] = []
     retention = Retention(store, turns.remove, now=system_now, seconds=settings.anonymous_seconds)
 
     @asynccontextmanager
@@ -120,6 +121,8 @@ def create(
                 stack.push_async_callback(asyncio.to_thread, traces.close)
             stack.enter_context(alone_in(settings.data_dir))
             _close_later(parts, stack)
+            for close in stopping:
+                stack.push_async_callback(close)
             for each in {keys, store}:
                 await each.open()
                 stack.push_async_callback(each.close)
@@ -201,6 +204,7 @@ def create(
         keys=keys,
         watch=watch,
         counted=counted,
+        stopping=stopping,
         now=system_now,
     )
     has_page = access_policy(settings).cookies

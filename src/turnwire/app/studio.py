@@ -3,15 +3,16 @@
 import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
 
-from turnwire.admission.rates import LocalRates
-from turnwire.admission.ws_tokens import LocalUses
+from turnwire.admission.rates import LocalRates, Rates
+from turnwire.admission.shared import SharedRates, SharedUses
+from turnwire.admission.ws_tokens import LocalUses, Uses
 from turnwire.app.policies import access_policy
 from turnwire.clock import Now
 from turnwire.errors import SetupError
@@ -29,6 +30,9 @@ from turnwire.storage.base import KeyStore
 from turnwire.telemetry.catalog import SOCKETS_OPEN
 from turnwire.telemetry.metrics import Metrics
 
+if TYPE_CHECKING:
+    from turnwire.storage.redis import RedisShared
+
 SECRET_FILE: Final = "ws.key"
 
 _LOG: Final = logging.getLogger("turnwire.server")
@@ -45,14 +49,16 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
     keys: KeyStore,
     watch: KeyWatch,
     counted: Metrics,
+    stopping: list[Callable[[], Awaitable[None]]],
     now: Now,
 ) -> None:
     """Add the routes of staff: the token, and the socket that it opens."""
     secret = _secret(settings)
+    rates, uses = _counting(settings, counted, stopping)
     turns_of_staff = StudioTurns(
         turns,
         answers,
-        rates=LocalRates(),
+        rates=rates,
         policy=StudioPolicy(per_minute=settings.staff_messages_per_minute),
         now=now,
         erred=counted.erred,
@@ -61,7 +67,7 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
         turns_of_staff,
         streams,
         keys,
-        uses=LocalUses(),
+        uses=uses,
         watch=watch,
         policy=SocketPolicy(
             secret=secret,
@@ -72,9 +78,38 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
         ),
         now=now,
     )
-    app.include_router(studio.router(access, secret, now=now))
+    app.include_router(studio.router(access, secret, uses, now=now))
     socket.mount(app, sockets)
     counted.watch(SOCKETS_OPEN, lambda: sockets.open)
+
+
+def _counting(
+    settings: Settings, counted: Metrics, stopping: list[Callable[[], Awaitable[None]]]
+) -> tuple[Rates, Uses]:
+    """Return what counts, here or in Redis; what is to be closed is added to ``stopping``."""
+    if settings.redis_url is None:
+        return LocalRates(), LocalUses()
+
+    def failed(operation: str) -> None:
+        counted.redis_failed(operation)
+        _LOG.warning("redis does not answer: only this worker is asked", extra={"code": operation})
+
+    shared = _redis(settings.redis_url)
+    stopping.append(shared.close)
+    return SharedRates(shared, failed=failed), SharedUses(shared, failed=failed)
+
+
+def _redis(url: str) -> "RedisShared":
+    try:
+        from turnwire.storage.redis import RedisShared  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise SetupError(
+            "redis_url needs a package that is not installed: pip install 'turnwire[redis]'"
+        ) from None
+    try:
+        return RedisShared(url)
+    except ValueError as error:
+        raise SetupError(f"redis_url: {error}") from None
 
 
 def _secret(settings: Settings) -> Callable[[], bytes]:

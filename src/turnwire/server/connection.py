@@ -146,8 +146,9 @@ class Connection:
                 await self._stop_telling(followed.turn_id)
                 await self._tell(followed, retells=True)
             case Cancel():
+                is_told = asked.turn_id in self._told  # then its ending is told there
                 followed = await studio.cancel(session, asked)
-                if followed.turn_id not in self._told:  # else its ending is told there
+                if not is_told:
                     await self._tell(followed, retells=True)
 
     async def _tell(

@@ -76,6 +76,13 @@ STREAMS_OPEN: Final = Metric(
     "turnwire_streams_open", "gauge", (), "Event streams that are being written now."
 )
 SOCKETS_OPEN: Final = Metric("turnwire_sockets_open", "gauge", (), "Sockets that are open now.")
+REDIS_FAILURES: Final = Metric(
+    "turnwire_redis_failures_total",
+    "counter",
+    ("operation",),
+    "Times that Redis did not answer, so that a token (`ws_token`) or a message (`rate`) was taken "
+    "on this worker's word alone.",
+)
 REQUEST_ERRORS: Final = Metric(
     "turnwire_request_errors_total",
     "counter",
@@ -120,6 +127,7 @@ METRICS: Final = (
     TURNS_RUNNING,
     STREAMS_OPEN,
     SOCKETS_OPEN,
+    REDIS_FAILURES,
     REQUEST_ERRORS,
     STORE_FAILURES,
     PROVIDER_CALLS,

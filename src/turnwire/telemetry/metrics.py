@@ -16,6 +16,7 @@ from turnwire.telemetry.catalog import (
     PAUSES_OPEN,
     PROVIDER_CALLS,
     PROVIDER_SECONDS,
+    REDIS_FAILURES,
     REQUEST_ERRORS,
     STORE_FAILURES,
     Metric,
@@ -59,6 +60,10 @@ class Metrics:
     def erred(self, code: str) -> None:
         """Count a request that was answered with this error."""
         self.take(Measurement(REQUEST_ERRORS, (code,)))
+
+    def redis_failed(self, operation: str) -> None:
+        """Count that Redis did not answer."""
+        self.take(Measurement(REDIS_FAILURES, (operation,)))
 
     def called(self, provider: str, outcome: CallOutcome, *, seconds: float) -> None:
         """See :class:`turnwire.probe.ProviderHealth`."""
