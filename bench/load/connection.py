@@ -18,6 +18,9 @@ class Crowd(Protocol):
     closing: bool
     open_streams: "set[Connection]"
 
+    def open(self) -> None:
+        """Begin to open one more."""
+
     def on_open(self) -> None:
         """Note that a turn, or a socket, was accepted."""
 

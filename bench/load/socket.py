@@ -9,6 +9,7 @@ from typing import Final
 
 from bench.load.connection import Connection
 from bench.load.target import HEAD_END, masked
+from bench.workload import TURNS
 
 OPEN: Final = b"HTTP/1.1 101"
 DONE: Final = b'"type":"done"'
@@ -20,12 +21,12 @@ _PONG: Final = 0x8A
 class Socket(Connection):
     """One socket; one whose target asks for nothing only answers pings."""
 
-    __slots__ = ()
+    __slots__ = ("_turns",)
 
     def _begin(self) -> None:
         handshake = self._crowd.target.handshake
         assert handshake is not None
-        self._head = True
+        self._head, self._turns = True, 0
         self._write(handshake())
 
     def data_received(self, data: bytes) -> None:
@@ -61,6 +62,14 @@ class Socket(Connection):
             self._end()
         else:
             self._tail = data[1 - len(marker) :]
+
+    def _ask(self) -> None:
+        if self._turns == TURNS:  # a new one, in a session of its own
+            self.close()
+            self._crowd.open()
+            return
+        self._turns += 1
+        super()._ask()
 
     def _fail(self, data: bytes) -> None:
         said = data[data.index(FAILED) :][:200].decode("utf-8", "replace")
