@@ -34,9 +34,10 @@ from turnwire.engine.grammar import FINAL, TRANSITIONS, TurnState
 from turnwire.errors import AdmissionRefused, TurnBroken, TurnwireError
 from turnwire.events import EVENT_TYPES
 from turnwire.models.roles import Link
+from turnwire.server.messages import MESSAGES
 from turnwire.settings import Settings
 from turnwire.telemetry.catalog import METRICS
-from turnwire.wires import answer_frames
+from turnwire.wires import answer_frames, studio_frames
 from turnwire.wires.execution_frames import FRAMES
 
 HERE: Final = Path(__file__).parent
@@ -113,7 +114,7 @@ def _contents() -> Iterator[str]:
     yield "- [events.md](events.md): every event that a turn may say, with its fields."
     yield "- [lifecycle.md](lifecycle.md): which event may follow which."
     yield "- [errors.md](errors.md): every error code, its HTTP status, whether to try again."
-    yield "- [wires.md](wires.md): the frames of the execution wire and of the answer wire."
+    yield "- [wires.md](wires.md): the frames of the execution, the answer and the studio wire."
     yield "- [http.md](http.md): the routes."
     yield "- [metrics.md](metrics.md): what `/metrics` counts."
     yield "- [settings.md](settings.md): what an operator may set."
@@ -222,6 +223,7 @@ def _wires() -> Iterator[str]:
             yield f"The frame {summary(body)}"
             yield from described(body, named)
     yield from _answer_wire(named)
+    yield from _studio_wire(named)
     yield from named_types(named)
 
 
@@ -237,6 +239,25 @@ def _answer_wire(named: Named) -> Iterator[str]:
         yield from ("", f"### `{name}`", "")
         yield f"The frame {sentence(body.__doc__ or '')}"
         yield from described(body, named)
+
+
+def _studio_wire(named: Named) -> Iterator[str]:
+    yield from ("", "## Studio wire", "")
+    yield (
+        "`WS /ws/{session_id}` speaks the studio wire: each frame is a text message of one JSON "
+        "object with its `type`, and with `turn_id` and `seq` where it is of a turn; a field "
+        "without a value is left out. [The page on the socket](../studio.md) says how it is used. "
+        "`/schemas/studio.json` has these frames as a JSON Schema."
+    )
+    for name, body in studio_frames.FRAMES.items():
+        yield from ("", f"### `{name}` of a socket", "")
+        yield f"The frame {sentence(body.__doc__ or '')}"
+        yield from described(body, named)
+    yield from ("", "## What a socket's client sends")
+    for name, message in MESSAGES.items():
+        yield from ("", f"### `{name}` to a socket", "")
+        yield f"The message {sentence(message.__doc__ or '')}"
+        yield from described(message, named)
 
 
 def _metrics() -> Iterator[str]:

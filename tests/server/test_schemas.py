@@ -42,6 +42,13 @@ def test_every_golden_frame_is_of_its_wires_schema(
         judges[wire].validate(each)
 
 
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.studio.jsonl")), ids=lambda each: each.name)
+def test_every_golden_message_of_a_socket_is_of_its_schema(shared: InThread, file: Path):
+    judge = Draft202012Validator(_schema(shared, "studio"))
+    for line in file.read_text("utf-8").splitlines():
+        judge.validate(json.loads(line))
+
+
 @pytest.mark.parametrize(
     "frame",
     [

@@ -12,6 +12,8 @@ from turnwire.wires.answer import Answer
 from turnwire.wires.base import Wire, WireMessage
 from turnwire.wires.execution import Execution
 from turnwire.wires.framings.sse import frames
+from turnwire.wires.framings.websocket import texts
+from turnwire.wires.studio import Studio
 
 FOLDER: Final = Path(__file__).parent.parent / "golden"
 
@@ -44,6 +46,15 @@ def answer_wire(log: Sequence[Envelope], *, again: bool = False) -> Answer:
     return Answer(replaced_at=max(replaced, default=Seq(0)) if again else Seq(0))
 
 
+def studio_path(scenario: Scenario) -> Path:
+    return FOLDER / f"{scenario.name}.studio.jsonl"
+
+
+def studio_said(log: Sequence[Envelope]) -> bytes:
+    """Return the text messages of a socket, one a line."""
+    return "".join(f"{each}\n" for each in texts(told(Studio(), log))).encode()
+
+
 def golden() -> Iterator[tuple[Path, bytes]]:
     """Yield every golden file with what belongs in it."""
     for scenario in SCENARIOS:
@@ -51,6 +62,7 @@ def golden() -> Iterator[tuple[Path, bytes]]:
         for tokens in (False, True):
             yield execution_path(scenario, tokens=tokens), execution_said(log, tokens=tokens)
         yield answer_path(scenario), answer_said(log)
+        yield studio_path(scenario), studio_said(log)
         if any(isinstance(each.event, TextReplaced) for each in log):
             yield answer_path(scenario, again=True), answer_said(log, again=True)
 

@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, Response
 from turnwire.errors import NotFound
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
-from turnwire.wires import answer_frames, execution_frames
+from turnwire.wires import answer_frames, execution_frames, studio_frames
 from turnwire.wires.schema import schema
 
 
@@ -16,11 +16,12 @@ def router(*, access: Access | None) -> APIRouter:
     known = {
         "answer": schema("answer", answer_frames.FRAMES),
         "execution": schema("execution", execution_frames.FRAMES),
+        "studio": schema("studio", studio_frames.FRAMES, flat=True),
     }
 
     @routes.get("/schemas/{wire}.json", responses=refuses(*KEY, NotFound))
     async def schemas(request: Request, wire: str) -> Response:
-        """The JSON Schema of a wire's frames: `answer` or `execution`."""
+        """The JSON Schema of a wire's frames: `answer`, `execution` or `studio`."""
         if access is not None:
             await access.require(request, "chat")
         if wire not in known:

@@ -7,11 +7,17 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 
-def schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+def schema(
+    wire: str, frames: Mapping[str, type[BaseModel]], *, flat: bool = False
+) -> dict[str, Any]:
     """Return the schema of a frame, ``{"id", "event", "data"}``, whichever it is.
+
+    A ``flat`` frame is one object: what it carries stands beside its ``type``, and beside
+    ``turn_id`` and ``seq`` where it is of a turn.
 
     It is open: a later version may say more, so clients have to ignore what they do not know.
     """
+    frame = _flat if flat else _frame
     bodies = dict.fromkeys(frames.values())
     places, shared = models_json_schema(
         [(each, "validation") for each in bodies], ref_template="#/$defs/{model}"
@@ -19,7 +25,7 @@ def schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A frame of the {wire} wire",
-        "oneOf": [_frame(name, places[body, "validation"]) for name, body in frames.items()],
+        "oneOf": [frame(name, places[body, "validation"]) for name, body in frames.items()],
         "$defs": _opened(shared.get("$defs", {})),
     }
 
@@ -30,6 +36,11 @@ def _frame(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {"id": {"type": "string"}, "event": {"const": name}, "data": dict(data)},
         "required": ["event", "data"],
     }
+
+
+def _flat(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"type": {"const": name}, "turn_id": {"type": "string"}, "seq": {"type": "integer"}}
+    return {"allOf": [{"type": "object", "properties": head, "required": ["type"]}, dict(data)]}
 
 
 def _opened(node: Any) -> Any:  # noqa: ANN401 - a JSON Schema is any JSON

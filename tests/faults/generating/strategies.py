@@ -225,6 +225,7 @@ _segments = st.one_of(_ids, _ids, _texts.map(lambda text: text[:300]))
 ROUTES: Final = [
     ("POST", "/chat"), ("POST", "/chat/stream"), ("POST", "/chat/confirm"),
     ("POST", "/chat/resume"), ("POST", "/auth/session"), ("GET", "/usage"), ("GET", "/reviews"),
+    ("GET", "/studio/ws-token"),
     ("POST", "/auth/login"), ("POST", "/auth/verify"), ("POST", "/auth/logout"),
     ("GET", "/auth/session"), ("GET", "/conversations/{}/pauses"),
     ("GET", "/conversations"), ("GET", "/conversations/{}"), ("DELETE", "/conversations/{}"),
