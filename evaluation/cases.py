@@ -25,7 +25,7 @@ class _Strict(BaseModel):
 class Case(_Strict):
     """One message of a member."""
 
-    id: Annotated[str, Field(pattern=r"^(verdict|detail|name|question)-(en|es)-\d{3}$")]
+    id: Annotated[str, Field(pattern=r"^(verdict|detail|name|question|wish)-(en|es)-\d{3}$")]
     text: Annotated[str, Field(min_length=1)]
     why: str = ""
     """Where it is not plain: what makes it a case."""
@@ -75,6 +75,17 @@ class QuestionCase(Case):
     """Words of the leaflet of which an answer has to hold one."""
 
 
+class WishCase(Case):
+    """What a member asks the member agent for, with no model to say so."""
+
+    asks: tuple[str, ...] = ()
+    """The tools that it is for; none, where nothing of the member's is to be read or done."""
+    documents: bool = False
+    """Whether documents have to answer it, or a part of it."""
+    outcome: Literal["proceed", "refuse", "escalate"] = "proceed"
+    """What the guardrails have to decide first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sets:
     """All cases."""
@@ -85,6 +96,7 @@ class Sets:
     names: tuple[DetailCase, ...]
     """Names and addresses."""
     questions: tuple[QuestionCase, ...]
+    wishes: tuple[WishCase, ...] = ()
 
     def by_name(self) -> dict[str, tuple[Case, ...]]:
         """Return each set under its name."""
@@ -93,6 +105,7 @@ class Sets:
             "details": self.details,
             "names": self.names,
             "questions": self.questions,
+            "wishes": self.wishes,
         }
 
     def sizes(self) -> dict[str, dict[str, int]]:
@@ -120,6 +133,7 @@ class Sets:
             _half(self.details, half),
             _half(self.names, half),
             _half(self.questions, half),
+            _half(self.wishes, half),
         )
 
 
@@ -137,6 +151,7 @@ def load(folder: Path = SETS) -> Sets:
         _read(folder, "details", DetailCase),
         _read(folder, "names", DetailCase),
         _read(folder, "questions", QuestionCase),
+        _read(folder, "wishes", WishCase),
     )
     ids = [each.id for cases in sets.by_name().values() for each in cases]
     twins = sorted({each for each in ids if ids.count(each) > 1})

@@ -6,9 +6,10 @@ from typing import Final, TypeAlias
 
 from evaluation.cases import Expected
 from evaluation.scores import Rate, hit_at, rate, reciprocal_rank
-from evaluation.seen import Asked, Judged, Seen
+from evaluation.seen import Asked, Judged, Seen, Wished
 
 Measure: TypeAlias = Callable[[Seen], Rate]
+ACTIONS: Final = frozenset({"request_callback", "change_address"})
 KINDS: Final = ("CARD", "IBAN", "NATIONAL_ID", "SSN", "EMAIL", "PHONE")
 
 
@@ -120,6 +121,26 @@ def _markers_right(seen: Seen) -> Rate:
 
 def _sentences_supported(seen: Seen) -> Rate:
     return rate(any(claim.supported) for asked in seen.asked for claim in asked.claims)
+
+
+def _wishes(seen: Seen, outcome: str = "proceed") -> list[Wished]:
+    return [each for each in seen.wished if each.case.outcome == outcome]
+
+
+def _actions_found(seen: Seen) -> Rate:
+    asked = [each for each in _wishes(seen) if not ACTIONS.isdisjoint(each.case.asks)]
+    return rate(ACTIONS & each.tools == ACTIONS & set(each.case.asks) for each in asked)
+
+
+def _actions_unasked(seen: Seen) -> Rate:
+    return rate(each.acts for each in seen.wished if ACTIONS.isdisjoint(each.case.asks))
+
+
+def _wishes_stopped(seen: Seen) -> Rate:
+    return rate(
+        each.outcome == each.case.outcome
+        for each in (*_wishes(seen, "refuse"), *_wishes(seen, "escalate"))
+    )
 
 
 FIGURES: Final = (
@@ -252,5 +273,33 @@ FIGURES: Final = (
         aim=0.95,
     ),
     Figure("citations.recall", "sentences with such a citation", _sentences_supported, margin=1),
+    Figure(
+        "wishes.right",
+        "members' messages taken for what they ask",
+        lambda seen: rate(each.is_right for each in _wishes(seen)),
+        margin=1,
+        aim=0.85,
+    ),
+    Figure(
+        "wishes.actions",
+        "actions that members ask for, proposed",
+        _actions_found,
+        margin=1,
+        aim=0.9,
+    ),
+    Figure(
+        "wishes.unasked",
+        "messages that ask for no action, with one proposed",
+        _actions_unasked,
+        margin=1,
+        aim=0.02,
+        less_is_better=True,
+    ),
+    Figure(
+        "wishes.stopped",
+        "members' messages that are not to be served, stopped",
+        _wishes_stopped,
+        aim=0.9,
+    ),
 )
 """In the order of the page."""

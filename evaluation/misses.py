@@ -18,6 +18,11 @@ def misses(seen: Seen) -> Iterator[str]:
             yield f"{redacted.case.id}: left {kept}, found {redacted.found}: {redacted.case.text}"
     for asked in tuned.asked:
         yield from _asked(asked)
+    for wished in tuned.wished:
+        if wished.outcome != wished.case.outcome or not wished.is_right:
+            wanted = ", ".join(wished.case.asks) or "no tool"
+            found = ", ".join(sorted(wished.tools)) or "no tool"
+            yield f"{wished.case.id}: {wanted}; {wished.outcome}, {found}: {wished.case.text}"
 
 
 def _judged(judged: Judged) -> Iterator[str]:

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from evaluation.cases import Case, DetailCase, QuestionCase, Sets, VerdictCase
+from evaluation.cases import Case, DetailCase, QuestionCase, Sets, VerdictCase, WishCase
 from evaluation.product import Product
 from evaluation.scores import Claim, claims, holds, mostly_in
-from evaluation.seen import Asked, Judged, Redacted, Seen
+from evaluation.seen import Asked, Judged, Redacted, Seen, Wished
+from turnwire.agents.member import MemberParts
 from turnwire.events import Citation, Passage
 from turnwire.graph.context import TurnContext
 from turnwire.nodes.evidence.source import Source, from_state
@@ -31,6 +32,22 @@ def observe(product: Product, sets: Sets) -> Seen:
         details=tuple(_redacted(product.policy, each) for each in sets.details),
         names=tuple(_redacted(product.policy, each) for each in names),
         asked=asyncio.run(_asked(product, sets.questions)),
+        wished=tuple(_wished(product.member, each) for each in sets.wishes),
+    )
+
+
+def _wished(member: MemberParts, case: WishCase) -> Wished:
+    verdict = examine([case.text], policy=member.policy, locale=case.locale)
+    wish = member.router.wish("\n".join(verdict.messages))
+    proceeds = verdict.outcome == "proceed"
+    names = frozenset(name for name, _ in wish.tools) if proceeds else frozenset[str]()
+    acting = {each.name for each in member.tools if each.risk != "read"}
+    return Wished(
+        case=case,
+        outcome=verdict.outcome,
+        tools=names,
+        documents=proceeds and bool(wish.knowledge),
+        acts=not names.isdisjoint(acting),
     )
 
 

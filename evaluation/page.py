@@ -24,7 +24,7 @@ _NEEDS: Final = {"names.recall": "pii", "addresses.recall": "pii"}
 _ABOUT: Final = """\
 # Evaluation
 
-How well the shipped health agent decides, finds and answers, on {cases} cases that were written for it.
+How well the shipped agents decide, find and answer, on {cases} cases that were written for it.
 `make eval` runs them; `python -m evaluation.run --write` makes a run the record that this page and `make check` go by, and `make check` fails where a figure falls below the record by more than its margin.
 
 The cases are synthetic and no sample of real traffic: they were written to be hard in known ways, by somebody who knew the names of the rules that they test and not their phrases, and no clinician has reviewed them.

@@ -11,12 +11,16 @@ import yaml
 from langchain_core.language_models import BaseChatModel
 
 from turnwire.agents.guarded import GuardedParts, build
+from turnwire.agents.member import MemberParts, member_policy
+from turnwire.agents.member.tools import portal_client, portal_tools
 from turnwire.corpora import shipped
 from turnwire.errors import SetupError
 from turnwire.models.catalog import chat_model, model_name
 from turnwire.models.quoting import NAME, Quoting
 from turnwire.nodes.guardrails.pii import PiiKind
 from turnwire.nodes.guardrails.policy import PiiRules, Policy, shipped_policy
+from turnwire.nodes.tools.executor import Executor
+from turnwire.nodes.tools.registry import Registry
 from turnwire.retrieval.encoder import EmbeddedEncoder
 from turnwire.retrieval.index import Index
 from turnwire.retrieval.ingest import ingest
@@ -51,6 +55,8 @@ class Product:
     quotes: bool
     """Whether answers are quoted word for word."""
     finds_names: bool
+    member: MemberParts
+    """Of the member agent; its tools are never called."""
 
 
 @contextmanager
@@ -81,7 +87,22 @@ def product(configuration: Configuration, model: Model | None = None) -> Generat
             documents=_documents(),
             quotes=isinstance(answering, Quoting),
             finds_names=configuration == "pii",
+            member=_member(answering, name, encoder),
         )
+
+
+def _member(model: BaseChatModel, name: str, encoder: EmbeddedEncoder) -> MemberParts:
+    tools = portal_tools(portal_client("http://portal.invalid"))
+    policy = member_policy()
+    policy.warm()
+    return MemberParts(
+        policy=policy,
+        model=model,
+        model_name=name,
+        encoder=encoder,
+        actions=Executor(Registry(tools, locales=tuple(policy.texts)), rules=policy.pii),
+        tools=tools,
+    )
 
 
 def _policy(configuration: Configuration) -> Policy:

@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from evaluation.cases import LOCALES, DetailCase, Half, Locale, QuestionCase, VerdictCase
+from evaluation.cases import (
+    LOCALES,
+    Case,
+    DetailCase,
+    Half,
+    Locale,
+    QuestionCase,
+    VerdictCase,
+    WishCase,
+)
 from evaluation.scores import Claim, holds, is_gone, squash, words
 
 _UNANSWERED: Final = ("no_match", "refused")
@@ -102,7 +111,28 @@ class Asked:
         return self.answered and any(holds(self.answer, each) for each in self.case.facts)
 
 
-AnySeen = TypeVar("AnySeen", Judged, Redacted, Asked)
+@dataclass(frozen=True, slots=True)
+class Wished:
+    """What the member agent took a message for."""
+
+    case: WishCase
+    outcome: str
+    """``proceed``, ``refuse`` or ``escalate``."""
+    tools: frozenset[str]
+    documents: bool
+    """Whether documents are asked."""
+    acts: bool
+    """Whether one of the tools acts."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it was taken for just what it asks for."""
+        return self.tools == frozenset(self.case.asks) and (
+            self.documents or not self.case.documents
+        )
+
+
+AnySeen = TypeVar("AnySeen", Judged, Redacted, Asked, Wished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +144,12 @@ class Seen:
     names: tuple[Redacted, ...] = ()
     """Empty where the configuration looks for no names."""
     asked: tuple[Asked, ...] = ()
+    wished: tuple[Wished, ...] = ()
 
     def of(self, half: Half, locale: Locale | None) -> "Seen":
         """Return what was seen of one half, in one language or in all."""
 
-        def kept(case: VerdictCase | DetailCase | QuestionCase) -> bool:
+        def kept(case: Case) -> bool:
             return case.half == half and locale in (None, case.locale)
 
         return Seen(
@@ -126,6 +157,7 @@ class Seen:
             _only(self.details, kept),
             _only(self.names, kept),
             _only(self.asked, kept),
+            _only(self.wished, kept),
         )
 
     def latencies(self) -> list[float]:
@@ -135,6 +167,6 @@ class Seen:
 
 def _only(
     all_seen: Iterable[AnySeen],
-    kept: Callable[[VerdictCase | DetailCase | QuestionCase], bool],
+    kept: Callable[[Case], bool],
 ) -> tuple[AnySeen, ...]:
     return tuple(each for each in all_seen if kept(each.case))

@@ -1,9 +1,9 @@
 """Make sure that the tests' tools are here: ``python -m tests.needs``.
 
-Chromium for the page's tests, Node for those of its modules, parsers of server-sent events that
-run in Node, and what builds the TypeScript client. What can be installed without asking
-is installed (on Debian, as root, as in CI); for the rest the one command to run is printed, and
-the exit status is 1. Nothing is skipped in silence.
+Chromium for the page's tests, Redis for those of several workers, Node for those of the page's
+modules, parsers of server-sent events that run in Node, and what builds the TypeScript client.
+What can be installed without asking is installed (on Debian, as root, as in CI); for the rest the
+one command to run is printed, and the exit status is 1. Nothing is skipped in silence.
 """
 
 import os
@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Final
@@ -38,6 +39,11 @@ def node() -> str | None:
         if _node_major(path) >= NODE_MAJOR:
             return path
     return None
+
+
+def redis() -> str | None:
+    """Return the path of Redis's server, or none."""
+    return shutil.which("redis-server")
 
 
 def parsers() -> Path | None:
@@ -71,20 +77,12 @@ def _locked(folder: Path) -> Path | None:
 
 def main() -> int:
     """Install what may be installed; return 0 if everything is here."""
-    if chromium() is None and _is_debian_root():
+    looked = {"chromium": chromium, "redis-server": redis}
+    packages = [name for name, find in looked.items() if find() is None]
+    if packages and _is_debian_root():
         subprocess.run(["apt-get", "update"], check=False)
-        subprocess.run(["apt-get", "install", "-y", "chromium"], check=False)
-    missing: list[str] = []
-    if chromium() is None:
-        missing.append(f"The page's tests need Chromium. Run:\n    {_chromium_command()}")
-    if node() is None:
-        missing.append(f"The page's tests need Node {NODE_MAJOR} or newer. Run:\n    make install")
-    if node() is not None and parsers() is None:
-        missing.append(
-            f"The wires' tests need parsers for Node. Run:\n    npm ci --prefix {PARSERS}"
-        )
-    if node() is not None and compiler() is None:
-        missing.append(f"The client's tests need TypeScript. Run:\n    npm ci --prefix {CLIENT}")
+        subprocess.run(["apt-get", "install", "-y", *packages], check=False)
+    missing = list(_missing())
     for each in missing:
         print(each, file=sys.stderr)
     if not may_vanish():
@@ -106,10 +104,31 @@ def may_vanish() -> bool:
     return True
 
 
+def _missing() -> Iterator[str]:
+    """Yield what to run for each need that is not met."""
+    if redis() is None:
+        yield f"The tests of several workers need Redis. Run:\n    {_redis_command()}"
+    if chromium() is None:
+        yield f"The page's tests need Chromium. Run:\n    {_chromium_command()}"
+    if node() is None:
+        yield f"The page's tests need Node {NODE_MAJOR} or newer. Run:\n    make install"
+        return
+    if parsers() is None:
+        yield f"The wires' tests need parsers for Node. Run:\n    npm ci --prefix {PARSERS}"
+    if compiler() is None:
+        yield f"The client's tests need TypeScript. Run:\n    npm ci --prefix {CLIENT}"
+
+
 def _chromium_command() -> str:
     if sys.platform == "darwin":
         return "brew install --cask chromium"
     return "sudo apt-get install -y chromium"
+
+
+def _redis_command() -> str:
+    if sys.platform == "darwin":
+        return "brew install redis"
+    return "sudo apt-get install -y redis-server"
 
 
 def _is_debian_root() -> bool:

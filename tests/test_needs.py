@@ -56,8 +56,9 @@ def test_without_the_parts_for_node_the_one_command_to_run_is_printed(
     assert capsys.readouterr().err.strip().endswith(f"npm ci --prefix {folder}")
 
 
-def test_an_installed_chromium_is_enough(bare: None, tmp_path: Path):
-    found = tmp_path / "chromium"
-    found.write_text("#!/bin/sh\n")
-    found.chmod(0o755)
+def test_an_installed_chromium_and_redis_are_enough(bare: None, tmp_path: Path):
+    for name in ("chromium", "redis-server"):
+        found = tmp_path / name
+        found.write_text("#!/bin/sh\n")
+        found.chmod(0o755)
     assert needs.main() == 0

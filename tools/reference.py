@@ -114,12 +114,12 @@ def _contents() -> Iterator[str]:
     yield "- [events.md](events.md): every event that a turn may say, with its fields."
     yield "- [lifecycle.md](lifecycle.md): which event may follow which."
     yield "- [errors.md](errors.md): every error code, its HTTP status, whether to try again."
-    yield "- [wires.md](wires.md): the frames of the execution, the answer and the studio wire."
+    yield "- [wires.md](wires.md): the frames of the execution, answer and studio wires."
     yield "- [http.md](http.md): the routes."
     yield "- [metrics.md](metrics.md): what `/metrics` counts."
     yield "- [settings.md](settings.md): what an operator may set."
     yield "- [cli.md](cli.md): the command line."
-    yield "- [evaluation.md](evaluation.md): how well the shipped agent decides, finds and answers."
+    yield "- [evaluation.md](evaluation.md): how well the shipped agents decide, find and answer."
 
 
 def _events() -> Iterator[str]:
@@ -244,18 +244,19 @@ def _answer_wire(named: Named) -> Iterator[str]:
 def _studio_wire(named: Named) -> Iterator[str]:
     yield from ("", "## Studio wire", "")
     yield (
-        "`WS /ws/{session_id}` speaks the studio wire: each frame is a text message of one JSON "
-        "object with its `type`, and with `turn_id` and `seq` where it is of a turn; a field "
-        "without a value is left out. [The page on the socket](../studio.md) says how it is used. "
-        "`/schemas/studio.json` has these frames as a JSON Schema."
+        "`WS /ws/{session_id}?token=…` speaks the studio wire: one JSON object a text message. A "
+        "frame has a `type`; one of a turn has its `turn_id` and its `seq` beside what stands "
+        "below. A run tells `turn_started` first and `done`, `error` or its `approval_request`s "
+        "last. `/schemas/studio.json` has these frames as a JSON Schema; "
+        "[the studio](../studio.md) says how a client uses them."
     )
     for name, body in studio_frames.FRAMES.items():
-        yield from ("", f"### `{name}` of a socket", "")
+        yield from ("", f"### `{name}` frame", "")
         yield f"The frame {sentence(body.__doc__ or '')}"
         yield from described(body, named)
-    yield from ("", "## What a socket's client sends")
+    yield from ("", "## What a client of the studio wire sends", "")
     for name, message in MESSAGES.items():
-        yield from ("", f"### `{name}` to a socket", "")
+        yield from ("", f"### `{name}` message", "")
         yield f"The message {sentence(message.__doc__ or '')}"
         yield from described(message, named)
 

@@ -19,6 +19,7 @@ TurnwireError
         RequestTooLarge             413  request_too_large
         HeadTooLarge                431  request_too_large
         RequestInvalid              422  validation_error
+        AgentInvalid                422  agent_invalid
         RateLimited                 429  rate_limited
         QuotaExceeded               429  quota_exceeded
         Overloaded                  503  overloaded
@@ -188,6 +189,16 @@ class RequestInvalid(AdmissionRefused):
     """The JSON has the wrong shape; ``details`` lists path and reason."""
 
     code, status = "validation_error", 422
+
+    def __init__(self, *details: tuple[str, str]) -> None:
+        super().__init__("; ".join(f"{path}: {reason}" for path, reason in details))
+        self.details = [{"path": path, "reason": reason} for path, reason in details]
+
+
+class AgentInvalid(AdmissionRefused):
+    """An agent's spec can't be used; ``details`` lists file with line, and reason."""
+
+    code, status = "agent_invalid", 422
 
     def __init__(self, *details: tuple[str, str]) -> None:
         super().__init__("; ".join(f"{path}: {reason}" for path, reason in details))

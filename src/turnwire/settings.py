@@ -98,9 +98,9 @@ class Settings(BaseSettings):
     """The header in which an application with the scope ``studio`` names its staff user."""
     ws_secret: str | None = Field(default=None, min_length=32, repr=False)
     """What socket tokens are signed with; none: a secret is made in the data directory."""
-    redis_url: str | None = Field(default=None, pattern=r"^rediss?://[^\s#]+$", repr=False)
-    """A Redis in which several workers share which socket tokens were used and how many messages
-    staff sent; none: there is one worker. Needs `turnwire[redis]`."""
+    redis_url: str | None = Field(default=None, pattern=r"^(rediss?|unix)://", repr=False)
+    """Where workers share which socket tokens were used, and staff's rates; none: each has its
+    own."""
     staff_messages_per_minute: int = Field(default=30, gt=0, le=MAX_PER_MINUTE)
     """Messages of one staff user in a minute, over all of their sockets."""
     max_sockets: int = Field(default=10_000, gt=0)

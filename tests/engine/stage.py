@@ -23,6 +23,7 @@ class ScriptedAgent:
     """An agent whose work is the script."""
 
     slug = "helper"
+    version = None
     title = "Helper"
     description = ""
     model = "quoting"

@@ -1,5 +1,7 @@
 """What a turn remembers, closes and says at its end."""
 
+from typing import Literal
+
 import pytest
 
 from tests.scenarios.play import EPOCH, NO_TOPOLOGY
@@ -21,6 +23,7 @@ from turnwire.events import (
     Citation,
     Envelope,
     Event,
+    Failover,
     ModelCalled,
     NodeCompleted,
     NodeStarted,
@@ -351,3 +354,44 @@ def test_a_cancelled_turn_tells_what_its_calls_have_taken():
     ending = last(turn.cancel(at=EPOCH))
     assert ending.usage == Usage(prompt_tokens=40, completion_tokens=6, total_tokens=46)
     assert (ending.cost.tokens_in, ending.cost.tokens_out, ending.cost.usd) == (40, 6, 0.5)
+
+
+def called(provider: str, outcome: Literal["ok", "timeout"], node: str = "answer") -> ModelCalled:
+    return ModelCalled(provider=provider, outcome=outcome, duration_ms=5, node=node)
+
+
+def ends_of(turn: Turn, *events: Event) -> list[NodeCompleted]:
+    said = turn.receive(events, at=EPOCH)
+    return [each.event for each in said if isinstance(each.event, NodeCompleted)]
+
+
+def test_a_nodes_end_tells_who_failed_and_who_answered():
+    turn = start()
+    [end] = ends_of(
+        turn,
+        NodeStarted(node="answer"),
+        called("nim:llama", "timeout"),
+        called("judge:small", "timeout", node="other"),
+        called("anthropic:claude", "ok"),
+        NodeCompleted(node="answer"),
+    )
+    assert end.failover == Failover(failed=("nim:llama (timeout)",), answered="anthropic:claude")
+
+
+def test_a_failure_is_told_once_also_where_the_node_works_again():
+    turn = start()
+    again = (NodeStarted(node="answer"), called("a:b", "ok"), NodeCompleted(node="answer"))
+    ends = ends_of(
+        turn,
+        NodeStarted(node="answer"),
+        called("nim:x", "timeout"),
+        NodeCompleted(node="answer"),
+        *again,
+    )
+    assert [each.failover for each in ends] == [Failover(failed=("nim:x (timeout)",)), None]
+
+
+def test_without_a_failure_an_end_looks_as_it_always_did():
+    turn = start()
+    [end] = ends_of(turn, NodeStarted(node="a"), called("x:y", "ok", "a"), NodeCompleted(node="a"))
+    assert "failover" not in end.model_dump(mode="json")

@@ -18,9 +18,6 @@ ENDINGS: Final = ("done", "approval_request", "error")
 Said = dict[str, Any]
 
 
-_connect = cast("Callable[..., ClientConnection]", connect)
-
-
 class Socket:
     """An open socket; each frame is checked for what all of them have in common."""
 
@@ -120,7 +117,8 @@ def opened_with(
         "ping_interval": None,
         "legacy": True,
     }
-    return _connect(url, additional_headers=headers, **options, **more)
+    made = cast("Callable[..., ClientConnection]", connect)
+    return made(url, additional_headers=headers, **options, **more)
 
 
 def refused(open_: Callable[[], object]) -> tuple[int, Said]:

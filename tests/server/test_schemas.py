@@ -14,11 +14,13 @@ from tests.wires.foreign import parsed
 from tests.wires.golden import FOLDER
 
 FILES = sorted(FOLDER.glob("*.sse"))
+MESSAGES = sorted(FOLDER.glob("*.studio.jsonl"))
+WIRES = ("answer", "execution", "studio")
 
 
 @pytest.fixture(scope="module")
 def judges(shared: InThread) -> dict[str, Draft202012Validator]:
-    return {wire: Draft202012Validator(_schema(shared, wire)) for wire in ("answer", "execution")}
+    return {wire: Draft202012Validator(_schema(shared, wire)) for wire in WIRES}
 
 
 def _schema(server: InThread, wire: str) -> dict[str, Any]:
@@ -42,11 +44,12 @@ def test_every_golden_frame_is_of_its_wires_schema(
         judges[wire].validate(each)
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.studio.jsonl")), ids=lambda each: each.name)
-def test_every_golden_message_of_a_socket_is_of_its_schema(shared: InThread, file: Path):
-    judge = Draft202012Validator(_schema(shared, "studio"))
-    for line in file.read_text("utf-8").splitlines():
-        judge.validate(json.loads(line))
+@pytest.mark.parametrize("file", MESSAGES, ids=lambda each: each.name)
+def test_every_golden_message_of_a_socket_is_of_its_schema(
+    judges: dict[str, Draft202012Validator], file: Path
+):
+    for each in file.read_text().splitlines():
+        judges["studio"].validate(json.loads(each))
 
 
 @pytest.mark.parametrize(

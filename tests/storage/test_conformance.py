@@ -8,6 +8,7 @@ from turnwire.storage import (
     conformance_lists,
     conformance_members,
     conformance_sign_ins,
+    conformance_specs,
 )
 from turnwire.storage.conformance import CHECKS, Check
 
@@ -17,6 +18,7 @@ ALL: tuple[Check, ...] = (
     *conformance_lists.CHECKS,
     *conformance_members.CHECKS,
     *conformance_sign_ins.CHECKS,
+    *conformance_specs.CHECKS,
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from turnwire.storage import conformance_members, conformance_sign_ins
+from turnwire.storage import conformance_members, conformance_sign_ins, conformance_specs
 from turnwire.storage.conformance import Check, Script
 from turnwire.storage.receipt import receipt_of
 from turnwire.storage.sql import SqliteStore
@@ -62,7 +62,7 @@ async def test_an_old_file_is_given_the_tables_that_it_lacks_and_keeps_its_turns
 
 @pytest.mark.parametrize(
     "check",
-    [*conformance_members.CHECKS, *conformance_sign_ins.CHECKS],
+    [*conformance_members.CHECKS, *conformance_sign_ins.CHECKS, *conformance_specs.CHECKS],
     ids=lambda each: each.__name__,
 )
 async def test_members_are_kept_in_an_old_file_as_in_a_new_one(path: Path, check: Check):

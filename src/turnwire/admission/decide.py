@@ -118,7 +118,8 @@ def answer_review(
 ) -> PauseRecord:
     """Return the review of a conversation that a reviewer's decision answers.
 
-    A decision that names its review never answers another one; else it is the newest.
+    A decision that names its review never answers another one; else it is the newest. An approval
+    is answered only by its name.
 
     Raises:
         AlreadyDecided: it was decided before.
@@ -127,7 +128,8 @@ def answer_review(
     reviews = [
         each
         for each in pauses
-        if each.pause.kind == "review" and review_id in (None, each.pause.pause_id)
+        if (each.pause.kind == "review" and review_id in (None, each.pause.pause_id))
+        or (each.pause.kind == "approval" and review_id == each.pause.pause_id)
     ]
     if not reviews:
         raise ResumeUnavailable

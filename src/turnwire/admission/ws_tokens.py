@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from turnwire.admission.principal import OPERATOR, STAFF, STAFF_NAME, Principal, staff
-from turnwire.errors import InvalidToken, RateLimited
+from turnwire.errors import InvalidToken
 
 SECONDS: Final = 300
 """How long a token is good."""
 _LONGEST_SECONDS: Final = 3600
 """How long one may be good that somebody else signed: so long it is remembered as used."""
-
-_AT_ONCE: Final = 600
-"""Tokens that one user may be given in a second."""
 
 _SIGNED: Final = re.compile(r"([0-9]{1,12}):([0-9a-f]{64})", re.ASCII)
 _KEY: Final = re.compile(r"key:([0-9a-f]{16})", re.ASCII)
@@ -67,19 +64,25 @@ class LocalUses:
         return True
 
 
-async def issue(username: str, secret: bytes, issued: Uses, *, now: int) -> str:
-    """Return a new token for ``username``; two of one second differ by when they expire.
+class Issuer:
+    """Chooses when tokens expire: each of a user's at a second of its own.
 
-    Raises:
-        RateLimited: the user has asked for more tokens than anybody opens.
+    Two tokens of one user that expire in the same second are one token, and good once.
     """
-    begin = now // 1000 + SECONDS
-    for expires in range(begin, begin + _AT_ONCE):
-        token = sign(username, secret, expires=expires)
-        name = f"issued:{token.rpartition(':')[2]}"
-        if await issued.take(name, expires=expires, now=now):
-            return token
-    raise RateLimited("Too many tokens were asked for.", retry_after=1)
+
+    def __init__(self) -> None:
+        self._latest: dict[str, int] = {}
+        self._swept = 0
+
+    def expiry(self, username: str, *, now: int) -> int:
+        """Return when a token that is made at ``now`` (ms) expires, in seconds since 1970."""
+        seconds = now // 1000
+        if seconds != self._swept:
+            self._swept = seconds
+            self._latest = {k: at for k, at in self._latest.items() if at >= seconds + SECONDS}
+        chosen = max(seconds + SECONDS, self._latest.get(username, 0) + 1)
+        self._latest[username] = chosen
+        return chosen
 
 
 def sign(username: str, secret: bytes, *, expires: int) -> str:

@@ -1,9 +1,10 @@
 """Put the parts together."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
 
 from turnwire.admission.rates import LocalRates
 from turnwire.admission.sessions import SessionPolicy
@@ -20,11 +22,13 @@ from turnwire.app.policies import access_policy, quota_policy, supervisor_policy
 from turnwire.app.process import alone_in, drain_on_signal
 from turnwire.app.served import Served, load_served
 from turnwire.app.sign_in import outbox_of, sign_in_service
+from turnwire.app.specs import studio_of
 from turnwire.app.studio import mount as mount_studio
 from turnwire.clock import system_now
 from turnwire.engine.agent import Agent
 from turnwire.engine.supervisor import Supervisor
-from turnwire.graph.agent import GraphAgent
+from turnwire.graph.agent import Graph, GraphAgent
+from turnwire.graph.manifest import Manifest
 from turnwire.graph.saver import SqliteSaver
 from turnwire.graph.serializer import StrictSerializer
 from turnwire.graph.store import with_store
@@ -47,8 +51,10 @@ from turnwire.server import (
     reviews,
     schemas,
     sign_in,
+    specs,
 )
 from turnwire.server.access import Access
+from turnwire.server.agent_lookup import Agents
 from turnwire.server.answer import NOBODY_SIGNED_IN
 from turnwire.server.callers import Callers
 from turnwire.server.headers import HeaderPolicy
@@ -106,9 +112,9 @@ def create(
     watch = KeyWatch(keys, now=system_now)
     agents_by_slug: dict[str, Agent] = {}
     turn_policy = TurnPolicy(if_busy=settings.if_busy, quotas=quota_policy(settings))
-    turns = Turns(store, supervisor, agents_by_slug, now=system_now, policy=turn_policy)
+    known = Agents(agents_by_slug)
+    turns = Turns(store, supervisor, known, now=system_now, policy=turn_policy)
 
-    stopping: list[Callable[[], Awaitable[None]]] = []
     retention = Retention(store, turns.remove, now=system_now, seconds=settings.anonymous_seconds)
 
     @asynccontextmanager
@@ -119,13 +125,13 @@ def create(
             )
             if traces is not None:
                 stack.push_async_callback(asyncio.to_thread, traces.close)
+            if close_studio is not None:
+                stack.push_async_callback(close_studio)
             stack.enter_context(alone_in(settings.data_dir))
             _close_later(parts, stack)
-            for close in stopping:
-                stack.push_async_callback(close)
-            for each in {keys, store}:
-                await each.open()
-                stack.push_async_callback(each.close)
+            for kept in {keys, store}:
+                await kept.open()
+                stack.push_async_callback(kept.close)
             if service is not None:
                 stack.push_async_callback(service.close)
                 await service.open()
@@ -133,18 +139,14 @@ def create(
             saver = await _saver(settings, stack)
             remembered = await memory_store(settings, stack)
             turns.memories = StoredMemories(remembered)
-            for graph, manifest_ in parts.graphs:
-                agent = GraphAgent(
-                    with_store(graph, remembered),
-                    manifest_,
-                    saver=saver,
-                    now=system_now,
-                    recursion_limit=settings.recursion_limit,
-                    previewed=parts.pii.log_text,
-                )
-                agent.bind(GRANTS, store)
-                agent.bind(CREDENTIALS, credentials or service or NO_CREDENTIALS)
-                agents_by_slug[agent.slug] = agent
+            named = credentials or service or NO_CREDENTIALS
+            agent = _maker(settings, parts, saver, {GRANTS: store, CREDENTIALS: named}, remembered)
+            for each in parts.graphs:
+                fixed = agent(*each)
+                agents_by_slug[fixed.slug] = fixed
+            known.library = await studio_of(
+                parts.studio, store, agent, taken=frozenset(agents_by_slug)
+            )
             await stack.enter_async_context(supervisor)
             await supervisor.recover()
             await stack.enter_async_context(retention.keeping())
@@ -194,7 +196,7 @@ def create(
     app.include_router(sign_in.router(callers, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
-    mount_studio(
+    close_studio = mount_studio(
         app,
         settings,
         access=access,
@@ -204,9 +206,9 @@ def create(
         keys=keys,
         watch=watch,
         counted=counted,
-        stopping=stopping,
         now=system_now,
     )
+    app.include_router(specs.router(access, lambda: known.library, now=system_now))
     has_page = access_policy(settings).cookies
     guard = None if has_page else access
     app.include_router(operations.described(app, access=guard))
@@ -231,6 +233,31 @@ def create(
         ),
     )
     return app
+
+
+def _maker(
+    settings: Settings,
+    parts: Served,
+    saver: BaseCheckpointSaver[Any],
+    bound: Mapping[ContextVar[Any], object],
+    remembered: BaseStore,
+) -> Callable[[Graph, Manifest], GraphAgent]:
+    """Return what makes an agent of a graph, which finds ``bound`` in its runs."""
+
+    def agent(graph: Graph, manifest: Manifest) -> GraphAgent:
+        made = GraphAgent(
+            with_store(graph, remembered),
+            manifest,
+            saver=saver,
+            now=system_now,
+            recursion_limit=settings.recursion_limit,
+            previewed=parts.pii.log_text,
+        )
+        for variable, value in bound.items():
+            made.bind(variable, value)
+        return made
+
+    return agent
 
 
 def _close_later(parts: Served, stack: AsyncExitStack) -> None:

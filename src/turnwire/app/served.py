@@ -1,7 +1,7 @@
 """What is served: graphs with their models, policies and the index that they search."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,9 @@ from turnwire.agents.member.graph import build as build_member
 from turnwire.agents.member.graph import manifest as member_manifest
 from turnwire.agents.member.parts import MemberParts, member_policy
 from turnwire.agents.member.tools import portal_client, portal_tools
+from turnwire.agents.studio.desk import desk_tools
+from turnwire.agents.studio.parts import StudioParts
+from turnwire.clock import system_now
 from turnwire.corpora import for_members, shipped
 from turnwire.graph.agent import Graph
 from turnwire.graph.load import load
@@ -67,6 +70,8 @@ class Served:
     pii: PiiRules = field(default_factory=PiiRules)
     """What spans and previews of tool calls keep of a text: by the first agent's policy, or as
     policies do by default."""
+    studio: StudioParts | None = None
+    """What agents from specs are made of; none: there are none."""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()
     """What is called at the end."""
 
@@ -101,14 +106,27 @@ def load_served(settings: Settings, health: ProviderHealth) -> Served:
     parts = [_parts(settings, corpus, retriever, answer, encoder) for corpus in _own(settings)]
     graphs: list[tuple[Graph, Manifest]] = [(build(each), manifest(each)) for each in parts]
     pii = parts[0].policy.pii
-    if settings.portal_url is None or settings.docs is not None:
+    shelves = {each: _OneCorpus(retriever, each) for each in corpora(settings)}
+    studio = StudioParts(
+        models=answer.roles,
+        model_name=answer.name,
+        choices=answer.others,
+        retrievers=shelves,
+        encoder=encoder,
+        now=system_now,
+    )
+    if settings.docs is not None:
         return Served(tuple(graphs), index, pii)
+    if settings.portal_url is None:
+        return Served(tuple(graphs), index, pii, studio)
     client = portal_client(settings.portal_url)
+    desk = desk_tools(client, service_key=settings.portal_service_key or "")
+    studio = replace(studio, tools=desk)
     general = _OneCorpus(retriever, INSURANCE)
     tools = member_tools(settings, client)
     member = member_parts(tools, answer, retriever=general, encoder=encoder)
     graphs.append((build_member(member), member_manifest(member)))
-    return Served(tuple(graphs), index, pii, closing=(client.aclose,))
+    return Served(tuple(graphs), index, pii, studio, closing=(client.aclose,))
 
 
 def member_tools(settings: Settings, client: httpx.AsyncClient) -> list[Tool]:

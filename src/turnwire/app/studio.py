@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from fastapi import FastAPI
 
 from turnwire.admission.rates import LocalRates, Rates
-from turnwire.admission.shared import SharedRates, SharedUses
+from turnwire.admission.shared import Shared
 from turnwire.admission.ws_tokens import LocalUses, Uses
 from turnwire.app.policies import access_policy
 from turnwire.clock import Now
@@ -30,9 +30,6 @@ from turnwire.storage.base import KeyStore
 from turnwire.telemetry.catalog import SOCKETS_OPEN
 from turnwire.telemetry.metrics import Metrics
 
-if TYPE_CHECKING:
-    from turnwire.storage.redis import RedisShared
-
 SECRET_FILE: Final = "ws.key"
 
 _LOG: Final = logging.getLogger("turnwire.server")
@@ -49,12 +46,17 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
     keys: KeyStore,
     watch: KeyWatch,
     counted: Metrics,
-    stopping: list[Callable[[], Awaitable[None]]],
     now: Now,
-) -> None:
-    """Add the routes of staff: the token, and the socket that it opens."""
+) -> Callable[[], Awaitable[None]] | None:
+    """Add the routes of staff: the token, and the socket that it opens.
+
+    Returns what is called at the end, if anything.
+
+    Raises:
+        SetupError: the package for Redis is not installed.
+    """
     secret = _secret(settings)
-    rates, uses = _counting(settings, counted, stopping)
+    uses, rates, close = _counts(settings, counted)
     turns_of_staff = StudioTurns(
         turns,
         answers,
@@ -78,38 +80,26 @@ def mount(  # noqa: PLR0913 - the parts that all routes share
         ),
         now=now,
     )
-    app.include_router(studio.router(access, secret, uses, now=now))
+    app.include_router(studio.router(access, secret, uses=uses, now=now))
     socket.mount(app, sockets)
     counted.watch(SOCKETS_OPEN, lambda: sockets.open)
+    return close
 
 
-def _counting(
-    settings: Settings, counted: Metrics, stopping: list[Callable[[], Awaitable[None]]]
-) -> tuple[Rates, Uses]:
-    """Return what counts, here or in Redis; what is to be closed is added to ``stopping``."""
+def _counts(
+    settings: Settings, counted: Metrics
+) -> tuple[Uses, Rates, Callable[[], Awaitable[None]] | None]:
+    """Return which tokens were used, how many messages were sent, and what closes both."""
+    uses, rates = LocalUses(), LocalRates()
     if settings.redis_url is None:
-        return LocalRates(), LocalUses()
-
-    def failed(operation: str) -> None:
-        counted.redis_failed(operation)
-        _LOG.warning("redis does not answer: only this worker is asked", extra={"code": operation})
-
-    shared = _redis(settings.redis_url)
-    stopping.append(shared.close)
-    return SharedRates(shared, failed=failed), SharedUses(shared, failed=failed)
-
-
-def _redis(url: str) -> "RedisShared":
+        return uses, rates, None
     try:
-        from turnwire.storage.redis import RedisShared  # noqa: PLC0415 - an extra
+        from turnwire.storage.redis import SharedCounts  # noqa: PLC0415 - an extra
     except ImportError:
-        raise SetupError(
-            "redis_url needs a package that is not installed: pip install 'turnwire[redis]'"
-        ) from None
-    try:
-        return RedisShared(url)
-    except ValueError as error:
-        raise SetupError(f"redis_url: {error}") from None
+        raise SetupError("redis_url needs a package: pip install 'turnwire[redis]'") from None
+    counts = SharedCounts(settings.redis_url)
+    shared = Shared(counts, uses=uses, rates=rates, failed=counted.counted_alone)
+    return shared.uses, shared.rates, counts.close
 
 
 def _secret(settings: Settings) -> Callable[[], bytes]:

@@ -1,10 +1,11 @@
-"""``turnwire``: serve, chat, ingest, keys, link, audit, doctor, policy, and the demo services."""
+"""``turnwire``: serve, chat, ingest, agents, keys, link, audit, doctor, policy, demo services."""
 
 import sys
 
 import typer
 
 from turnwire.cli import (
+    agents,
     audit,
     chat,
     demo_portal,
@@ -34,6 +35,7 @@ app.command("demo-portal")(demo_portal.demo_portal)
 app.command("demo-provider")(demo_provider.demo_provider)
 app.command("ingest")(ingest.ingest)
 app.command("link")(keys.link_command)
+app.add_typer(agents.app, name="agents")
 app.add_typer(keys.app, name="keys")
 app.add_typer(policy.app, name="policy")
 

@@ -37,6 +37,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def version(self) -> str | None:
+        """Which version this is, of an agent of which there are several."""
+        ...
+
+    @property
     def topology(self) -> Topology:
         """The graph as clients may draw it."""
         ...

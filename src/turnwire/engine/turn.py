@@ -12,6 +12,7 @@ from turnwire.events import (
     Cost,
     Envelope,
     Event,
+    Failover,
     GuardrailDecided,
     GuardrailDecision,
     ModelCalled,
@@ -57,6 +58,8 @@ class Turn:
         self.citations: list[Citation] = []
         self.decisions: list[GuardrailDecision] = []
         self.calls: list[ModelCalled] = []
+        self._told: dict[str, int] = {}
+        """How many calls there were when each node ended last."""
         self.actions = 0
         """How many approved actions were told to have ended."""
         self.open_since: dict[str, int] = {}
@@ -127,6 +130,8 @@ class Turn:
                 event = self._conclude(event, at)
             elif isinstance(event, TurnPaused):
                 event = self._as_asked(event)
+            elif isinstance(event, NodeCompleted):
+                event = self._with_failover(event)
             self._seal(event, at)
         return self._take()
 
@@ -210,7 +215,9 @@ class Turn:
         if isinstance(event, NodeStarted):
             self._visited.add(event.node)
             self.open_since.setdefault(event.node, at)
-        elif not self.order.nodes[event.node]:
+            return
+        self._told[event.node] = len(self.calls)
+        if not self.order.nodes[event.node]:
             self.open_since.pop(event.node, None)
 
     def _remember_run(self, event: TurnStarted | TurnPaused, at: int) -> None:
@@ -246,6 +253,17 @@ class Turn:
         """Return the pause with the draft, and with questions that wait on as first asked."""
         asked = tuple(self.pauses.get(each.pause_id, each) for each in event.pauses)
         return event.model_copy(update={"pauses": asked, "draft": event.draft or self.text})
+
+    def _with_failover(self, event: NodeCompleted) -> NodeCompleted:
+        """Return the node's end with who of its models failed since it was said last, if any."""
+        new = self.calls[self._told.get(event.node, 0) :]
+        calls = [each for each in new if each.node == event.node]
+        failed = [each for each in calls if each.outcome not in ("ok", "cancelled")]
+        if not failed:
+            return event
+        answered = calls[-1].provider if calls[-1].outcome == "ok" else None
+        said = tuple(f"{each.provider} ({each.outcome})" for each in failed)
+        return event.model_copy(update={"failover": Failover(failed=said, answered=answered)})
 
     def _say(self, words: TextDelta, at: int) -> None:
         """Do what :meth:`_seal` does, shorter: nine of ten events are words."""

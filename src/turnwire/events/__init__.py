@@ -17,6 +17,7 @@ from turnwire.events.evidence import (
 from turnwire.events.guardrail import GuardrailDecided, GuardrailDecision
 from turnwire.events.model import CallOutcome, ModelCalled, usage_of
 from turnwire.events.node import (
+    Failover,
     NodeCompleted,
     NodeStarted,
     Topology,
@@ -53,6 +54,7 @@ __all__ = [
     "Envelope",
     "Event",
     "Fact",
+    "Failover",
     "Funnel",
     "GuardrailDecided",
     "GuardrailDecision",

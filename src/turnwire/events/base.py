@@ -11,3 +11,8 @@ class Fact(BaseModel):
 
 class BaseEvent(Fact):
     """A fact about a turn, in the past tense."""
+
+
+def is_none(value: object) -> bool:
+    """Whether a later field has nothing to say; then an event looks as it did before it."""
+    return value is None

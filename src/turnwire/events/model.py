@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from turnwire.events.base import BaseEvent
+from pydantic import Field
+
+from turnwire.events.base import BaseEvent, is_none
 from turnwire.events.turn import Usage
 
 CallOutcome = Literal["ok", "timeout", "unavailable", "rate_limited", "cancelled", "error"]
@@ -25,6 +27,8 @@ class ModelCalled(BaseEvent):
     tokens_in: int = 0
     tokens_out: int = 0
     usd: float = 0.0
+    node: str | None = Field(default=None, exclude_if=is_none)
+    """The node that asked, where a gateway knows it."""
 
 
 def usage_of(calls: Sequence[ModelCalled]) -> Usage:

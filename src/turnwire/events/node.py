@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from turnwire.events.base import BaseEvent, Fact
+from pydantic import Field
+
+from turnwire.events.base import BaseEvent, Fact, is_none
 
 NodeStatus = Literal["executed", "skipped", "failed"]
 
@@ -41,6 +43,15 @@ class Topology(Fact):
     flags: TopologyFlags = TopologyFlags()
 
 
+class Failover(Fact):
+    """A node's model did not answer, and another one of its chain did, or none."""
+
+    failed: tuple[str, ...]
+    """The providers that failed, in order: ``provider:model (outcome)``."""
+    answered: str | None = None
+    """``provider:model``; none: nobody did."""
+
+
 class NodeStarted(BaseEvent):
     """A node began to work."""
 
@@ -56,3 +67,5 @@ class NodeCompleted(BaseEvent):
     status: NodeStatus = "executed"
     duration_ms: int = 0
     route: str | None = None
+    failover: Failover | None = Field(default=None, exclude_if=is_none)
+    """Where one of the node's calls failed: who did, and who answered instead."""

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
-from turnwire.events.base import BaseEvent, Fact
+from turnwire.events.base import BaseEvent, Fact, is_none
 from turnwire.events.evidence import Citation
 from turnwire.events.guardrail import GuardrailDecision
 from turnwire.events.node import Topology
@@ -58,6 +58,8 @@ class TurnStarted(BaseEvent):
     trace_id: str
     resumed: bool = False
     topology: Topology
+    agent_version: str | None = Field(default=None, exclude_if=is_none)
+    """Which version of an agent that is made from a spec; a paused turn goes on with its own."""
 
 
 class TurnPaused(BaseEvent):

@@ -72,6 +72,7 @@ class GraphAgent:
         self.description = manifest.description
         self.model = manifest.model
         self.models = manifest.models
+        self.version = manifest.version
         self.topology: Topology = topology(graph, manifest)
         self._saver = saver
         self._graph = graph.copy({"checkpointer": saver.with_allowlist(declared_types(graph))})

@@ -18,6 +18,8 @@ class Manifest:
     """The answer model's name, for clients."""
     models: tuple[str, ...] = ()
     """Other models that a caller may choose; the graph reads the choice off its context."""
+    version: str | None = None
+    """Of an agent that is made from a spec, which version of it."""
     answer_node: str | None = None
     """The node whose model calls the member reads; none: every call not tagged ``nostream``."""
     speaks: bool = False

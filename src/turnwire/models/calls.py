@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from turnwire.errors import BudgetExceeded, UpstreamUnavailable
 from turnwire.events import CallOutcome, ModelCalled
 from turnwire.graph.context import TurnContext
+from turnwire.graph.plain import root_task
 from turnwire.models.attempt import Attempt, Upstream
 from turnwire.models.breaker import Breakers
 from turnwire.models.budget import UNLIMITED, Budget, Ledger, Spent
@@ -63,6 +65,7 @@ class Calls:
         self._terms = terms
         self._prompt = prompt
         self._turn_id = _turn_id()
+        self._node = _node()
         self._waiting = list(upstreams)
         self._upstream: Upstream | None = None
         """Who is to be called again."""
@@ -173,7 +176,7 @@ class Calls:
             self._terms.ledger.add(self._turn_id, spent)
         outcome = attempt.outcome(failure, turn_id=self._turn_id)
         self._terms.observe(outcome)
-        note_call(_called(outcome, ended))
+        note_call(_called(outcome, ended, self._node))
 
     def _report(self, attempt: Attempt, ended: CallOutcome) -> None:
         health, terms, upstream = self._terms.health, self._terms, attempt.upstream
@@ -184,7 +187,7 @@ class Calls:
         health.breaker(upstream.label, "half_open" if state == "probing" else state)
 
 
-def _called(outcome: Outcome, ended: CallOutcome) -> ModelCalled:
+def _called(outcome: Outcome, ended: CallOutcome, node: str | None) -> ModelCalled:
     first, spent = outcome.first_seconds, outcome.spent
     return ModelCalled(
         provider=outcome.label,
@@ -194,7 +197,16 @@ def _called(outcome: Outcome, ended: CallOutcome) -> ModelCalled:
         tokens_in=spent.tokens_in,
         tokens_out=spent.tokens_out,
         usd=spent.usd,
+        node=node,
     )
+
+
+def _node() -> str | None:
+    """Return the root graph's node that is running, or none outside of one."""
+    try:
+        return root_task(get_config().get("metadata") or {})[0] or None
+    except RuntimeError:
+        return None
 
 
 def _turn_id() -> str | None:

@@ -21,6 +21,11 @@ JUDGE: Final[Literal["judge"]] = "judge"
 EXECUTOR: Final[Literal["executor"]] = "executor"
 """The role that chooses tools; its words reach nobody."""
 
+ROUTER: Final[Literal["router"]] = "router"
+"""The role that chooses a route, in agents from specs."""
+THINKER: Final[Literal["thinker"]] = "thinker"
+"""The role that plans what to call, in agents from specs; its words are reasoning for staff."""
+
 _OFFLINE: Final = "quoting"
 _MILLION: Final = 1_000_000
 
@@ -93,6 +98,6 @@ def link_of(spec: str, *, base_url: str | None = None) -> Link:
         ) from None
 
 
-Role = Literal["answer", "judge", "executor"]
+Role = Literal["answer", "judge", "executor", "router", "thinker"]
 """Each is optional but the answer's."""
 Chain = Annotated[tuple[Link, ...], Field(min_length=1)]

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, RootModel, StringConstraints, ValidationError
 from starlette.requests import Request
 
 from turnwire.errors import InvalidRequest, RequestInvalid, RequestTimeout, RequestTooLarge
@@ -41,6 +41,44 @@ class NewAddress(Record):
     city: Annotated[str, _Line, Field(max_length=100)]
     postcode: Annotated[str, _Line, Field(max_length=16)]
     country: Annotated[str, _Line, Field(max_length=60)]
+
+
+class ReadTable(Record):
+    """Rows of one of the order desk's tables."""
+
+    table: Literal["suppliers", "purchase_orders", "order_items"]
+    filter: Annotated[dict[str, Annotated[str, Field(max_length=100)]], Field(max_length=10)] = (
+        Field(default_factory=dict[str, str])
+    )
+    """By field, the value that it has to have, as text."""
+    fields: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    """Which fields are wanted; none: all."""
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
+
+
+class ReleaseOrder(Record):
+    """Let a purchase order go to its supplier."""
+
+    order: Annotated[str, StringConstraints(pattern=r"^[0-9]{10}$")]
+    note: Annotated[str, _Words, Field(max_length=200)] | None = None
+
+
+class ReadTask(Record):
+    """A task that changes nothing."""
+
+    task: Literal["read_table"]
+    params: ReadTable
+
+
+class ReleaseTask(Record):
+    """A task that a person has approved."""
+
+    task: Literal["release_purchase_order"]
+    params: ReleaseOrder
+
+
+class Task(RootModel[Annotated[ReadTask | ReleaseTask, Field(discriminator="task")]]):
+    """What the order desk is to do."""
 
 
 class Failure(Record):

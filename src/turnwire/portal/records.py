@@ -109,11 +109,56 @@ class Member(Record):
     documents: tuple[Document, ...] = ()
 
 
+class Supplier(Record):
+    """Who delivers."""
+
+    supplier: str
+    name: str
+    city: str
+
+
+class OrderItem(Record):
+    """One line of a purchase order."""
+
+    order: str
+    item: str
+    material: str
+    quantity: int
+    price: int
+    """Whole pounds for one."""
+    delivered: bool = False
+
+
+class PurchaseOrder(Record):
+    """What is bought from a supplier; nothing is delivered before it is released."""
+
+    order: str
+    supplier: str
+    amount: int
+    """Whole pounds."""
+    currency: Literal["GBP"] = "GBP"
+    created_on: date
+    status: Literal["blocked", "released"] = "blocked"
+
+
+class Desk(Record):
+    """The order desk: who may use it, and what lies on it."""
+
+    readers: tuple[str, ...]
+    """Staff who may read tables; `*` stands for any characters."""
+    buyers: tuple[str, ...]
+    """Staff who may release orders."""
+    suppliers: tuple[Supplier, ...]
+    purchase_orders: tuple[PurchaseOrder, ...]
+    order_items: tuple[OrderItem, ...]
+
+
 class Seed(Record):
     """Everything that an empty database begins with."""
 
     plans: tuple[Plan, ...]
     members: tuple[Member, ...]
+    desk: Desk
 
 
 def seed() -> Seed:

@@ -2,10 +2,8 @@
 
 import hmac
 import logging
-import re
 import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from pydantic import BaseModel, JsonValue
@@ -17,7 +15,8 @@ from starlette.routing import Route
 
 from turnwire.clock import Now
 from turnwire.errors import NotFound, RequestInvalid, TurnwireError
-from turnwire.portal.bodies import Callback, Mobile, NewAddress, Switches, body_of, read_body
+from turnwire.portal.bodies import Callback, Mobile, NewAddress, Switches, Task, body_of, read_body
+from turnwire.portal.desk import Desk, idempotency_key, written
 from turnwire.portal.faults import Endpoint, Faults, error
 from turnwire.portal.records import Benefit, Claim, Member
 from turnwire.portal.store import Action, Json, Kind, PortalStore
@@ -26,7 +25,6 @@ SCOPES: Final = ("member.read", "member.write")
 TOKEN_SECONDS: Final = 3600
 
 _LOG: Final = logging.getLogger("turnwire.portal")
-_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class Unauthorized(TurnwireError):
@@ -54,9 +52,11 @@ class Portal:
         self._now = now
         self._token_seconds = token_seconds
         self._faults = Faults()
+        self._desk = Desk(store, now=now)
         self._upstream: Mapping[str, Endpoint] = {
             "POST /service/members": self._known,
             "POST /service/tokens": self._token,
+            "POST /service/tasks": self._task,
             "GET /me": self._me,
             "GET /me/plan": self._plan,
             "GET /me/benefits": self._benefits,
@@ -125,6 +125,11 @@ class Portal:
         answer = {"token": token, "scopes": SCOPES, "expires_in": self._token_seconds}
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
+    async def _task(self, request: Request) -> Response:
+        self._serve(request)
+        key = idempotency_key(request) if self._faults.switches.idempotency else None
+        return self._desk.do(request, body_of(request, Task).root, key=key)
+
     async def _me(self, request: Request) -> Response:
         member = self._member(request)
         return _told(member, include={"member_number", "name", "mobile", "email", "address"})
@@ -184,8 +189,8 @@ class Portal:
         *,
         status: int,
     ) -> Response:
-        key = _idempotency_key(request) if self._faults.switches.idempotency else None
-        at = datetime.fromtimestamp(self._now() / 1000, UTC).isoformat(timespec="milliseconds")
+        key = idempotency_key(request) if self._faults.switches.idempotency else None
+        at = written(self._now())
         action = Action(
             kind=kind,
             member_number=member.member_number,
@@ -232,13 +237,6 @@ class Portal:
 def _bearer(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def _idempotency_key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not _KEY.fullmatch(key):
-        raise RequestInvalid(("Idempotency-Key", "1 to 255 visible ASCII characters"))
-    return key
 
 
 def _told(record: BaseModel, *, include: set[str] | None = None) -> Response:

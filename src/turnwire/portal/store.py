@@ -17,9 +17,9 @@ from typing import Final, Literal, Self
 from pydantic import JsonValue
 
 from turnwire.errors import SetupError, TurnwireError
-from turnwire.portal.records import Member, Plan, seed
+from turnwire.portal.records import Member, Plan, Record, seed
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _TABLES: Final = (
     "CREATE TABLE plans (plan_id TEXT PRIMARY KEY, facts TEXT NOT NULL)",
     "CREATE TABLE members (member_number TEXT PRIMARY KEY, mobile TEXT NOT NULL UNIQUE, "
@@ -29,10 +29,12 @@ _TABLES: Final = (
     "CREATE TABLE actions (action_id INTEGER PRIMARY KEY, kind TEXT NOT NULL, "
     "member_number TEXT NOT NULL, idempotency_key TEXT, asked TEXT NOT NULL, "
     "answer TEXT NOT NULL, created_at TEXT NOT NULL)",
+    "CREATE TABLE desk (name TEXT NOT NULL, position INTEGER NOT NULL, facts TEXT NOT NULL, "
+    "PRIMARY KEY (name, position))",
     "CREATE INDEX actions_by_key ON actions (member_number, kind, idempotency_key)",
 )
 
-Kind = Literal["callback", "address_change"]
+Kind = Literal["callback", "address_change", "order_release"]
 Json = dict[str, JsonValue]
 
 
@@ -45,12 +47,22 @@ class KeyReused(TurnwireError):
         super().__init__("This Idempotency-Key was sent with another body; take a new one.")
 
 
+class NotBlocked(TurnwireError):
+    """The purchase order is not one that waits for its release."""
+
+    code, status = "not_blocked", 409
+
+    def __init__(self) -> None:
+        super().__init__("There is no purchase order of this number that is blocked.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What a member has done in the portal."""
+    """What a member, or somebody of the staff, has done in the portal."""
 
     kind: Kind
     member_number: str
+    """Of staff, their name."""
     asked: Mapping[str, JsonValue]
     """The body of the request."""
     answer: Json
@@ -142,13 +154,30 @@ class PortalStore:
                     action.created_at,
                 ),
             )
-            if action.kind == "address_change":
-                self._db.execute(
-                    "UPDATE members SET facts = json_set(facts, '$.address', json(?)) "
-                    "WHERE member_number = ?",
-                    (asked, action.member_number),
-                )
+            self._change(action, asked)
         return action.answer, False
+
+    def table(self, name: str) -> list[Json]:
+        """Return the rows of one of the order desk's tables; none where there is no such table."""
+        rows = self._db.execute("SELECT facts FROM desk WHERE name = ? ORDER BY position", (name,))
+        return [json.loads(facts) for (facts,) in rows]
+
+    def _change(self, action: Action, asked: str) -> None:
+        if action.kind == "address_change":
+            self._db.execute(
+                "UPDATE members SET facts = json_set(facts, '$.address', json(?)) "
+                "WHERE member_number = ?",
+                (asked, action.member_number),
+            )
+        elif action.kind == "order_release":
+            done = self._db.execute(
+                "UPDATE desk SET facts = json_set(facts, '$.status', 'released') "
+                "WHERE name = 'purchase_orders' AND facts ->> '$.order' = ? "
+                "AND facts ->> '$.status' = 'blocked'",
+                (action.asked["order"],),
+            )
+            if done.rowcount != 1:
+                raise NotBlocked
 
     def actions(self) -> list[Json]:
         """Return all that really happened, in order."""
@@ -225,6 +254,20 @@ class PortalStore:
                 [
                     (each.member_number, each.mobile, each.model_dump_json())
                     for each in begin.members
+                ],
+            )
+            desk = begin.desk
+            tables: dict[str, tuple[Record, ...]] = {
+                "suppliers": desk.suppliers,
+                "purchase_orders": desk.purchase_orders,
+                "order_items": desk.order_items,
+            }
+            self._db.executemany(
+                "INSERT INTO desk VALUES (?, ?, ?)",
+                [
+                    (name, at, each.model_dump_json())
+                    for name, rows in tables.items()
+                    for at, each in enumerate(rows)
                 ],
             )
             self._db.execute(f"PRAGMA user_version = {_VERSION}")

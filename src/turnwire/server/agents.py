@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from turnwire.engine.agent import Agent
-from turnwire.errors import NotFound
+from turnwire.errors import AgentInvalid, NotFound
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
 from turnwire.server.turns import Turns
@@ -19,14 +19,15 @@ def router(access: Access, turns: Turns) -> APIRouter:
     @routes.get("", responses=refuses(*KEY))
     async def agents(request: Request) -> Response:
         """The agents that this server serves; the first is the default."""
-        await access.require(request, "chat")
-        return JSONResponse({"agents": [_agent(each) for each in turns.agents.values()]})
+        caller = await access.require(request, "chat")
+        found = await turns.agents.listed(caller)
+        return JSONResponse({"agents": [_agent(each) for each in found]})
 
-    @routes.get("/{slug}", responses=refuses(*KEY, NotFound))
+    @routes.get("/{slug}", responses=refuses(*KEY, NotFound, AgentInvalid))
     async def agent(request: Request, slug: str) -> Response:
         """One agent, with its graph."""
-        await access.require(request, "chat")
-        found = turns.agent(slug)
+        caller = await access.require(request, "chat")
+        found = await turns.agents.named(slug, caller)
         topology = found.topology.model_dump(mode="json")
         return JSONResponse({**_agent(found), "topology": topology})
 

@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, Response
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
 from turnwire.server.turns import Turns
-from turnwire.wires.execution_frames import review
+from turnwire.wires.execution_frames import pause_body, review
 
 
 def router(access: Access, turns: Turns) -> APIRouter:
@@ -15,7 +15,7 @@ def router(access: Access, turns: Turns) -> APIRouter:
 
     @routes.get("", responses=refuses(*KEY))
     async def reviews(request: Request) -> Response:
-        """Drafts that wait for a reviewer, newest first; decide with `POST /chat/resume`."""
+        """Drafts and approvals that wait, newest first; decide with `POST /chat/resume`."""
         await access.require(request, "review")
         waiting = await turns.waiting(kind="review")
         shown = [
@@ -27,6 +27,16 @@ def router(access: Access, turns: Turns) -> APIRouter:
             )
             for each in waiting
         ]
-        return JSONResponse({"reviews": [each.model_dump(mode="json") for each in shown]})
+        approvals = [
+            {
+                **pause_body(each.pause).model_dump(mode="json"),
+                "thread_id": each.conversation_id,
+                "turn_id": each.turn_id,
+                "agent": each.agent,
+            }
+            for each in await turns.waiting(kind="approval")
+        ]
+        reviews = [each.model_dump(mode="json") for each in shown]
+        return JSONResponse({"reviews": reviews, "approvals": approvals})
 
     return routes

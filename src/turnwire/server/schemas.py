@@ -7,7 +7,7 @@ from turnwire.errors import NotFound
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
 from turnwire.wires import answer_frames, execution_frames, studio_frames
-from turnwire.wires.schema import schema
+from turnwire.wires.schema import message_schema, schema
 
 
 def router(*, access: Access | None) -> APIRouter:
@@ -16,7 +16,7 @@ def router(*, access: Access | None) -> APIRouter:
     known = {
         "answer": schema("answer", answer_frames.FRAMES),
         "execution": schema("execution", execution_frames.FRAMES),
-        "studio": schema("studio", studio_frames.FRAMES, flat=True),
+        "studio": message_schema("studio", studio_frames.FRAMES),
     }
 
     @routes.get("/schemas/{wire}.json", responses=refuses(*KEY, NotFound))

@@ -22,6 +22,7 @@ from turnwire.errors import (
     Forbidden,
     InvalidApiKey,
     InvalidToken,
+    NotFound,
     Overloaded,
     TurnwireError,
     where,
@@ -100,6 +101,10 @@ class Sockets:
             if code is not None:
                 async with asyncio.timeout(_LAST_SECONDS):
                     await websocket.close(code)
+
+    async def refuse(self, websocket: WebSocket) -> None:
+        """Answer a handshake at an address where no socket is."""
+        await self._deny(websocket, NotFound("There is no socket here; see `/ws/{session_id}`."))
 
     async def _run(self, websocket: WebSocket, session: Session) -> int | None:
         connection = Connection(
@@ -199,7 +204,10 @@ class Unlogged:
 
 def mount(app: FastAPI, sockets: Sockets) -> None:
     """Add the route of sockets."""
-    app.router.routes.append(WebSocketRoute("/ws/{session_id}", sockets.serve))
+    app.router.routes += (
+        WebSocketRoute("/ws/{session_id}", sockets.serve),
+        WebSocketRoute("/{path:path}", sockets.refuse),
+    )
     app.add_middleware(Unlogged)
 
 

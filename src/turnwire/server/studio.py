@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from turnwire.admission.ws_tokens import SECONDS, Uses, issue, username_of
+from turnwire.admission.ws_tokens import SECONDS, Issuer, Uses, sign, username_of
 from turnwire.clock import Now
 from turnwire.server.access import Access
 from turnwire.server.openapi import KEY, refuses
@@ -20,16 +20,27 @@ class SocketToken(BaseModel):
     """In seconds."""
 
 
-def router(access: Access, secret: Callable[[], bytes], uses: Uses, *, now: Now) -> APIRouter:
-    """Return the route of socket tokens, signed with ``secret``; ``uses`` tells them apart."""
+def router(access: Access, secret: Callable[[], bytes], *, uses: Uses, now: Now) -> APIRouter:
+    """Return the route of socket tokens, which are signed with ``secret``."""
     routes = APIRouter(prefix="/studio", tags=["studio"])
+    issuer = Issuer()
 
     @routes.get("/ws-token", response_model=SocketToken, responses=refuses(*KEY))
     async def ws_token(request: Request) -> Response:
         """A token that opens one socket, for the caller or for the staff user they speak for."""
         principal = await access.require(request, "studio")
-        token = await issue(username_of(principal), secret(), uses, now=now())
+        username = username_of(principal)
+        token = await _unlike(issuer, uses, username, secret(), now=now())
         told = SocketToken(token=token, expires_in=SECONDS)
         return JSONResponse(told.model_dump(), headers={"Cache-Control": "no-store"})
 
     return routes
+
+
+async def _unlike(issuer: Issuer, uses: Uses, username: str, secret: bytes, *, now: int) -> str:
+    """Return a token that no other worker has given out either."""
+    while True:
+        expires = issuer.expiry(username, now=now)
+        token = sign(username, secret, expires=expires)
+        if await uses.take(f"issued:{token.rpartition(':')[2]}", expires=expires, now=now):
+            return token

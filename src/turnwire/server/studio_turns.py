@@ -100,7 +100,7 @@ class StudioTurns:
         await self._take(session.principal)
         agent = chat.agent or await self._agent_of(session.conversation_id)
         try:
-            self.turns.agent(agent)
+            await self.turns.agents.named(agent, session.principal)
         except NotFound:
             raise AgentNotFound from None
         sent = chat.client_message_id

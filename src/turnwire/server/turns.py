@@ -27,7 +27,7 @@ from turnwire.engine.agent import Agent
 from turnwire.engine.grammar import TurnState
 from turnwire.engine.supervisor import Supervisor
 from turnwire.engine.turn import Turn
-from turnwire.errors import NotFound, RequestInvalid, ResumeUnavailable, TurnInProgress
+from turnwire.errors import RequestInvalid, ResumeUnavailable, TurnInProgress
 from turnwire.events import Envelope, TurnStarted
 from turnwire.ids import (
     BEGINNING,
@@ -39,6 +39,8 @@ from turnwire.ids import (
     new_id,
     new_trace_id,
 )
+from turnwire.server.agent_lookup import Agents
+from turnwire.server.approving import answered, approves, told
 from turnwire.server.ownership import owned
 from turnwire.storage.base import (
     Answer,
@@ -119,7 +121,7 @@ class Turns:
         self,
         store: Store,
         supervisor: Supervisor,
-        agents: Mapping[str, Agent],
+        agents: Agents,
         *,
         now: Now,
         policy: TurnPolicy,
@@ -134,17 +136,9 @@ class Turns:
         # An entry lives as long as somebody holds the lock or waits for it.
         self._queues: WeakValueDictionary[ConversationId, asyncio.Lock] = WeakValueDictionary()
 
-    def agent(self, slug: str | None) -> Agent:
-        """Return the agent, or the first one where none is named."""
-        if slug is None:
-            return next(iter(self.agents.values()))
-        if slug not in self.agents:
-            raise NotFound("There is no such agent.")
-        return self.agents[slug]
-
     async def begin(self, new: NewTurn) -> Followed:
         """Begin a turn, or join the one that the same request began before."""
-        agent = self.agent(new.agent)
+        agent = await self.agents.named(new.agent, new.principal)
         if new.model not in (None, agent.model, *agent.models):
             known = ", ".join((agent.model, *agent.models))
             raise RequestInvalid(("model", f"this agent answers with: {known}"))
@@ -168,6 +162,9 @@ class Turns:
         decision, edited_text = decided.decision, decided.edited_text
         pauses = await self.store.pauses(conversation_id)
         review = answer_review(pauses, now=self._now(), review_id=decided.review_id)
+        if review.pause.kind == "approval":
+            said: dict[str, JsonValue] = {"approved": approves(decided.decision, edited_text)}
+            return await self._approve(reviewer, [review], {review.pause.pause_id: said})
         value: dict[str, JsonValue] = {"decision": decision}
         if edited_text is not None:
             value["edited_text"] = edited_text
@@ -183,13 +180,7 @@ class Turns:
         """Take the owner's answers to a graph's own interrupts and go on."""
         pauses = await self.store.pauses(conversation_id)
         named = answer_inputs(principal.id, pauses, answers, now=self._now())
-        decided = [
-            Answer(pause_id=each.pause.pause_id, decision="answered", decided_by=principal.id)
-            for each in named
-        ]
-        # An approval is a person's word that something is to happen: it outlives their connection.
-        approved = named[0].pause.kind == "approval"
-        return await self._resume(principal, named[0], decided, answers, confirmed=approved)
+        return await self._approve(principal, named, answers)
 
     async def waiting(
         self, conversation_id: ConversationId | None = None, *, kind: str | None = None
@@ -227,7 +218,7 @@ class Turns:
 
     async def _forget(self, conversation_id: ConversationId) -> None:
         await self.supervisor.settled(conversation_id)
-        for agent in self.agents.values():  # its own may not be served any more
+        for agent in self.agents.fixed.values():  # its own may not be served any more
             await agent.forget(conversation_id)
         await self.memories.forget_conversation(conversation_id)
 
@@ -290,6 +281,7 @@ class Turns:
             locale=new.locale,
             trace_id=new.trace_id or new_trace_id(),
             topology=agent.topology,
+            agent_version=agent.version,
         )
         started = turn.begin(RunId(new_id("run")), event, at=at)
         dropped = (dropping.turn_id, await self._ending_of(dropping)) if dropping else None
@@ -342,10 +334,15 @@ class Turns:
         """
         self.supervisor.require_capacity()
         turn_record = await self.store.turn(record.turn_id)
-        if turn_record is None or record.agent not in self.agents:
+        if turn_record is None:
             raise ResumeUnavailable
         turn = await self.supervisor.restore(record.turn_id)
         if turn.started is None:
+            raise ResumeUnavailable
+        agent = await self.agents.of_version(
+            record.agent, turn.started.agent_version, owner=turn_record.principal
+        )
+        if agent is None:
             raise ResumeUnavailable
         at = self._now()
         work = replace(
@@ -357,7 +354,6 @@ class Turns:
             can_sign_in=_has_session(caller),
         )
         charges = self.policy.quotas.resuming(caller, record.pause.kind, now=at)
-        agent = self.agents[record.agent]
         require_room(charges, await self._used(charges), now=at)
         try:
             started = await self.supervisor.resume(agent, turn, answers, work, charges=charges)
@@ -365,6 +361,22 @@ class Turns:
             require_room(charges, await self._used(charges), now=at)
             raise
         return Followed(turn_id=turn.turn_id, after=Seq(started[0].seq - 1), run_id=turn.run_id)
+
+    async def _approve(
+        self,
+        caller: Principal,
+        named: Sequence[PauseRecord],
+        answers: Mapping[PauseId, JsonValue],
+    ) -> Followed:
+        """Take answers to approvals and inputs; an approved action is done though nobody stays."""
+        decided = [answered(each, answers[each.pause.pause_id], by=caller.id) for each in named]
+        values = {each.pause.pause_id: told(each, answers[each.pause.pause_id]) for each in named}
+        confirmed = any(each.decision == "approve" for each in decided)
+        try:
+            return await self.go_on(caller, named[0], decided, values, confirmed=confirmed)
+        except Conflict:
+            await self._retell(named[0], answers)
+            raise ResumeUnavailable from None
 
     async def _resume(
         self,
@@ -387,9 +399,9 @@ class Turns:
     async def _retell(self, record: PauseRecord, values: Mapping[PauseId, JsonValue]) -> None:
         """Somebody was faster: raise what the rules say now."""
         pauses = await self.store.pauses(record.conversation_id)
-        if record.pause.kind == "review":
+        if record.pause.kind in ("review", "approval"):
             same = [each for each in pauses if each.pause.pause_id == record.pause.pause_id]
-            answer_review(same, now=self._now())
+            answer_review(same, now=self._now(), review_id=record.pause.pause_id)
         else:
             answer_inputs(record.principal, pauses, values, now=self._now())
 

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 from turnwire.storage.audit import AuditEntry, Result, Step
 from turnwire.storage.base import Answer, PauseRecord
 
-KIND: Final = "confirmation"
+KINDS: Final = ("confirmation", "approval")
+"""Pauses that may be about an action."""
 _LONGEST: Final = 128
 
 
@@ -41,8 +42,15 @@ def decision(record: PauseRecord, answer: Answer | None, *, at: int) -> AuditEnt
     elif answer is not None and not late:
         result = "approved"
     decided_by = answer.decided_by if answer else None
+    asked = proposal(record)
+    agreed = (answer.arguments_hash if answer else None) or asked.arguments_hash
     return replace(
-        proposal(record), at_ms=at, step="decision", result=result, decided_by=decided_by
+        asked,
+        at_ms=at,
+        step="decision",
+        result=result,
+        decided_by=decided_by,
+        arguments_hash=agreed,
     )
 
 
@@ -67,8 +75,15 @@ def is_granted(entry: AuditEntry) -> bool:
 
 
 def confirmations(records: Iterable[PauseRecord]) -> list[PauseRecord]:
-    """Return those that are audited."""
-    return [each for each in records if each.pause.kind == KIND]
+    """Return those that are audited: an approval that is about no action is not."""
+    return [each for each in records if is_action(each)]
+
+
+def is_action(record: PauseRecord) -> bool:
+    """Whether a person is asked about an action."""
+    if record.pause.kind == "approval":
+        return bool(payload_of(record).get("arguments_hash"))
+    return record.pause.kind in KINDS
 
 
 def past(
@@ -93,16 +108,18 @@ def expired(records: Sequence[PauseRecord], *, at: int) -> bool:
     )
 
 
-def grants(record: PauseRecord | None, *, principal: str, tool: str, arguments_hash: str) -> bool:
-    """Whether this pause was approved by its owner for this tool with these arguments."""
-    if record is None or record.pause.kind != KIND:
+def grants(record: PauseRecord | None, agreed: AuditEntry | None, *, principal: str) -> bool:
+    """Whether this pause was approved, by the entry of its decision, for an action of its owner."""
+    if record is None or agreed is None or not is_action(record):
         return False
-    asked = payload_of(record)
-    return (
-        (record.phase, record.decision) == ("answered", "approve")
-        and record.principal == principal
-        and (asked.get("name"), asked.get("arguments_hash")) == (tool, arguments_hash)
+    return (record.phase, record.decision) == ("answered", "approve") and (
+        record.principal == principal
     )
+
+
+def covers(agreed: AuditEntry, *, tool: str, arguments_hash: str) -> bool:
+    """Whether what was approved is this tool with these arguments."""
+    return (agreed.result, agreed.tool, agreed.arguments_hash) == ("approved", tool, arguments_hash)
 
 
 def payload_of(record: PauseRecord) -> Mapping[str, JsonValue]:

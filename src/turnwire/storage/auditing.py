@@ -9,7 +9,9 @@ from sqlalchemy.dialects import sqlite
 from turnwire.ids import TurnId
 from turnwire.storage.audit import AuditEntry, AuditQuery, Result, Step
 from turnwire.storage.audited import (
-    KIND,
+    KINDS,
+    confirmations,
+    covers,
     decision,
     expired,
     following,
@@ -59,10 +61,12 @@ def take_grant(
     query = select(PAUSES).join(TURNS, runs).where(PAUSES.c.pause_id == confirmation_id)
     row = db.execute(query).mappings().first()
     record = pause_record(row) if row else None
-    if not grants(record, principal=principal, tool=tool, arguments_hash=arguments_hash):
-        return False
     approved = _entry(db, confirmation_id, "decision")
-    if approved is None or _entry(db, confirmation_id, "outcome"):
+    if approved is None or not grants(record, approved, principal=principal):
+        return False
+    if not covers(approved, tool=tool, arguments_hash=arguments_hash):
+        return False
+    if _entry(db, confirmation_id, "outcome"):
         return False
     return add(db, [following(approved, "start", "started", at=at)]) == 1
 
@@ -132,4 +136,5 @@ def _entry(db: Connection, confirmation_id: str, step: Step) -> AuditEntry | Non
 
 def _confirmations(db: Connection, which: ColumnElement[bool]) -> list[PauseRecord]:
     """Return open confirmations."""
-    return opened(db, and_(which, PAUSES.c.kind == KIND))
+    about_actions = and_(which, PAUSES.c.kind.in_(KINDS))
+    return confirmations(opened(db, about_actions))

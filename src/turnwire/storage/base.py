@@ -15,6 +15,7 @@ from turnwire.storage.audit import ActionStore
 from turnwire.storage.members import Charge, MemberStore, Used
 from turnwire.storage.receipt import Receipt
 from turnwire.storage.sign_ins import SignInStore
+from turnwire.storage.specs import SpecStore
 from turnwire.work import Message
 
 TurnPhase = Literal["running", "paused", "completed", "failed"]
@@ -128,6 +129,8 @@ class Answer:
     decision: str
     """A word such as ``approve``; for a pause of kind ``input`` it is ``answered``."""
     decided_by: str
+    arguments_hash: str | None = None
+    """Of an approval whose parameters were edited, the hash of those; none: as was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,7 +339,9 @@ class KeyStore(Protocol):
         ...
 
 
-class Store(EventLog, TurnStore, KeyStore, MemberStore, SignInStore, ActionStore, Protocol):
+class Store(
+    EventLog, TurnStore, KeyStore, MemberStore, SignInStore, ActionStore, SpecStore, Protocol
+):
     """Everything, as one backend gives it."""
 
     async def open(self) -> None:

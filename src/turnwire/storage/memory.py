@@ -12,6 +12,7 @@ from turnwire.storage.audit import AuditEntry, AuditQuery
 from turnwire.storage.audit_book import AuditBook
 from turnwire.storage.audited import (
     confirmations,
+    covers,
     decision,
     expired,
     following,
@@ -37,6 +38,7 @@ from turnwire.storage.projection import changes, ends_run, opened, retracted, wi
 from turnwire.storage.receipt import Receipt, receipt_of
 from turnwire.storage.sign_ins import CodeRecord, CredentialRecord
 from turnwire.storage.sign_ins_memory import SignIns
+from turnwire.storage.specs import SpecPhase, SpecRecord
 from turnwire.storage.tail import Tails
 
 
@@ -58,6 +60,7 @@ class MemoryStore:
         self._receipts: dict[TurnId, Receipt] = {}
         self._meters = Meters()
         self._audit = AuditBook()
+        self._specs: list[SpecRecord] = []
         self._sessions = Sessions()
         self._sign_ins = SignIns(self._sessions.lives)
         self._tails = Tails(self._stored)
@@ -288,9 +291,12 @@ class MemoryStore:
         """See :class:`turnwire.storage.audit.ActionStore`."""
         record = self._pauses.get(confirmation_id)
         turn = self._turns.get(record.turn_id) if record else None
-        granted = grants(record, principal=principal, tool=tool, arguments_hash=arguments_hash)
         approved = self._audit.entry(confirmation_id, "decision")
-        if not granted or approved is None or turn is None or turn.phase != "running":
+        if approved is None or turn is None or turn.phase != "running":
+            return False
+        if not grants(record, approved, principal=principal):
+            return False
+        if not covers(approved, tool=tool, arguments_hash=arguments_hash):
             return False
         if self._audit.entry(confirmation_id, "outcome"):
             return False
@@ -313,6 +319,22 @@ class MemoryStore:
     async def close_actions(self) -> int:
         """See :class:`turnwire.storage.audit.ActionStore`."""
         return self._audit.add(self._audit.unfinished(at=self._now()))
+
+    async def add_spec(
+        self, slug: str, text: str, *, phase: SpecPhase, author: str, now: int
+    ) -> SpecRecord:
+        """See :class:`turnwire.storage.specs.SpecStore`."""
+        version = sum(each.slug == slug for each in self._specs) + 1
+        record = SpecRecord(
+            slug=slug, version=version, phase=phase, text=text, author=author, created_ms=now
+        )
+        self._specs.append(record)
+        return record
+
+    async def specs(self, slug: str | None = None) -> list[SpecRecord]:
+        """See :class:`turnwire.storage.specs.SpecStore`."""
+        found = [each for each in self._specs if slug in (None, each.slug)]
+        return sorted(found, key=lambda each: (each.slug, each.version))
 
     async def audit(self, query: AuditQuery) -> list[AuditEntry]:
         """See :class:`turnwire.storage.audit.ActionStore`."""

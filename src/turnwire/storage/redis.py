@@ -1,73 +1,85 @@
-"""What workers share in Redis: which socket tokens were used, and how many messages were sent.
+"""What several workers share in Redis: which tokens were used, and how many messages were sent.
 
-Each is one atomic step of the server's, and no key is ever without an expiry.
+Each is one command or one script, so that nothing can happen in between, and every key that is
+written has an expiry.
 """
 
+from collections.abc import Awaitable
 from typing import Any, Final, cast
 
-from redis.asyncio import Redis
+import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from turnwire.errors import StorageUnavailable
 
-_SECONDS: Final = 0.5
-"""How long an answer may take: somebody waits for it."""
+SECONDS: Final = 0.5
+"""How long Redis may take to answer."""
+_PREFIX: Final = "turnwire:"
 _MINUTE_MS: Final = 60_000
 
-# By Redis' own clock, newest first. A key of another type, such as a counter that somebody left
-# here, holds nobody up; and as the expiry is set with each step, none can be lost.
+# A key of another type, such as a counter that somebody left here, holds nobody up.
 _TAKE: Final = """
-local key, most, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-if redis.call('TYPE', key).ok ~= 'list' then redis.call('DEL', key) end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local earlier = tonumber(redis.call('LINDEX', key, most - 1))
-local wait = 0
-if earlier and earlier <= now then wait = math.max(0, earlier + window - now) end
-if wait == 0 then
-  redis.call('LPUSH', key, string.format('%d', now))
-  redis.call('LTRIM', key, 0, most - 1)
+if redis.call('TYPE', KEYS[1]).ok ~= 'list' then redis.call('DEL', KEYS[1]) end
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local most, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local oldest = tonumber(redis.call('LINDEX', KEYS[1], most - 1) or '')
+if oldest and oldest <= now and oldest + window > now then
+  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], window) end
+  return oldest + window - now
 end
-redis.call('PEXPIRE', key, window)
-return wait
+redis.call('LPUSH', KEYS[1], now)
+redis.call('LTRIM', KEYS[1], 0, most - 1)
+redis.call('PEXPIRE', KEYS[1], window)
+return 0
 """
+"""The newest first; by Redis's own clock, so that workers need not agree about the time."""
 
 
-class RedisShared:
-    """Tokens' uses and users' rates in one Redis.
+class SharedCounts:
+    """Counts in Redis; nothing is connected before the first count.
 
-    A :class:`turnwire.admission.ws_tokens.Uses` and a :class:`turnwire.admission.rates.Rates`
-    each by its method; both raise :class:`StorageUnavailable` where Redis does not answer.
+    Args:
+        url: ``redis://host:port/0``, ``rediss://…`` or ``unix://…``.
     """
 
     def __init__(self, url: str) -> None:
-        """Take the server's address, ``redis://host:port/db``; nothing is asked of it yet."""
-        self._redis: Any = Redis.from_url(
+        self._redis = redis.Redis.from_url(
             url,
-            socket_timeout=_SECONDS,
-            socket_connect_timeout=_SECONDS,
-            retry=Retry(NoBackoff(), 1),  # once anew, where an idle connection was closed
+            socket_timeout=SECONDS,
+            socket_connect_timeout=SECONDS,
+            retry=Retry(NoBackoff(), 0),
+            decode_responses=True,
         )
-        self._take: Any = self._redis.register_script(_TAKE)
-
-    async def use(self, signature: str, *, expires: int, now: int) -> bool:
-        """Whether this is a token's first use; see ``Uses.take``."""
-        key, left = f"turnwire:ws_token:used:{signature}", max(1, expires - now // 1000 + 1)
-        try:
-            return bool(await self._redis.set(key, "1", nx=True, ex=left))
-        except (RedisError, OSError) as error:
-            raise StorageUnavailable(type(error).__name__) from None
-
-    async def take(self, name: str, per_minute: int, *, now: int) -> int:
-        """See ``Rates.take``; ``now`` is Redis' own."""
-        try:
-            waits = await self._take(keys=[f"turnwire:rate:{name}"], args=[per_minute, _MINUTE_MS])
-        except (RedisError, OSError) as error:
-            raise StorageUnavailable(type(error).__name__) from None
-        return cast("int", waits)
+        self._take = self._redis.register_script(_TAKE)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._redis.aclose()
+
+    async def use(self, signature: str, *, seconds: int) -> bool:
+        """Whether this is the first use of a token; it is remembered for so many seconds.
+
+        Raises:
+            StorageUnavailable: Redis does not answer.
+        """
+        key = f"{_PREFIX}ws_token:used:{signature}"
+        return bool(await _told(self._redis.set(key, "1", nx=True, ex=max(1, seconds))))
+
+    async def take(self, name: str, per_minute: int) -> int:
+        """Count one and return 0, or count nothing and return how many ms it has to wait.
+
+        Raises:
+            StorageUnavailable: Redis does not answer.
+        """
+        key = f"{_PREFIX}rate:{name}"
+        return int(await _told(self._take(keys=[key], args=[per_minute, _MINUTE_MS])))
+
+
+async def _told(answer: Any) -> Any:  # noqa: ANN401 - what Redis answers
+    try:
+        return await cast("Awaitable[Any]", answer)
+    except (RedisError, OSError, TimeoutError) as error:
+        raise StorageUnavailable("Redis can't be reached.") from error

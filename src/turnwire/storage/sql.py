@@ -16,7 +16,15 @@ from turnwire.clock import Now, system_now
 from turnwire.errors import SetupError, StorageUnavailable
 from turnwire.events import Envelope
 from turnwire.ids import BEGINNING, ConversationId, RunId, Seq, TurnId
-from turnwire.storage import auditing, lists, metering, sessions, sign_ins_sql, statements
+from turnwire.storage import (
+    auditing,
+    lists,
+    metering,
+    sessions,
+    sign_ins_sql,
+    specs_sql,
+    statements,
+)
 from turnwire.storage.audit import AuditEntry, AuditQuery
 from turnwire.storage.base import (
     Answer,
@@ -35,6 +43,7 @@ from turnwire.storage.packed_log import PackedLog
 from turnwire.storage.receipt import Receipt
 from turnwire.storage.rows import key_record, key_values
 from turnwire.storage.sign_ins import CodeRecord, CredentialRecord
+from turnwire.storage.specs import SpecPhase, SpecRecord
 from turnwire.storage.sqlite_file import engine_for, prepare
 from turnwire.storage.tables import KEYS, META, SECRETS
 from turnwire.storage.tail import Tails
@@ -374,6 +383,18 @@ class SqliteStore:
     async def sign_out(self, member: str) -> None:
         """See :class:`turnwire.storage.sign_ins.SignInStore`."""
         await self._writer.run(lambda db: sign_ins_sql.sign_out(db, member))
+
+    async def add_spec(
+        self, slug: str, text: str, *, phase: SpecPhase, author: str, now: int
+    ) -> SpecRecord:
+        """See :class:`turnwire.storage.specs.SpecStore`."""
+        return await self._writer.run(
+            lambda db: specs_sql.add(db, slug, text, phase=phase, author=author, now=now)
+        )
+
+    async def specs(self, slug: str | None = None) -> list[SpecRecord]:
+        """See :class:`turnwire.storage.specs.SpecStore`."""
+        return await self._query(lambda db: specs_sql.find(db, slug))
 
     def _empty_wal(self) -> None:
         """Leave no copy of what was erased in the write-ahead log."""

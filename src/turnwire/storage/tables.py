@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raised by every change of the tables, together with a step in :data:`UPGRADES`."""
 
 METADATA: Final = MetaData()
@@ -231,6 +231,17 @@ RECEIPTS: Final = Table(
     Column("receipt", Text, nullable=False),
 )
 
+SPECS: Final = Table(
+    "agent_specs",
+    METADATA,
+    Column("slug", String, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("phase", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", String, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+)
+
 UPGRADES: Final[Mapping[int, Sequence[str]]] = {
     1: (
         "ALTER TABLE api_keys ADD COLUMN per_minute INTEGER",
@@ -238,6 +249,7 @@ UPGRADES: Final[Mapping[int, Sequence[str]]] = {
         "ALTER TABLE api_keys ADD COLUMN previous_hash VARCHAR",
         "ALTER TABLE api_keys ADD COLUMN previous_until_ms BIGINT",
     ),
+    2: (),  # agent_specs is new
 }
 """What makes the tables of a version those of the next one. A new table needs no statement: it is
 made where it is missing."""

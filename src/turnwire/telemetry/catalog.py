@@ -79,9 +79,8 @@ SOCKETS_OPEN: Final = Metric("turnwire_sockets_open", "gauge", (), "Sockets that
 REDIS_FAILURES: Final = Metric(
     "turnwire_redis_failures_total",
     "counter",
-    ("operation",),
-    "Times that Redis did not answer, so that a token (`ws_token`) or a message (`rate`) was taken "
-    "on this worker's word alone.",
+    (),
+    "Counts that this worker made alone because Redis did not answer.",
 )
 REQUEST_ERRORS: Final = Metric(
     "turnwire_request_errors_total",
@@ -115,6 +114,13 @@ BREAKER: Final = Metric(
     "1 for the state that the provider's circuit breaker is in: closed, half_open or open.",
 )
 
+FAILOVERS: Final = Metric(
+    "turnwire_failovers_total",
+    "counter",
+    ("agent", "outcome"),
+    "Nodes of which a model failed; outcome is answered (another model did) or failed.",
+)
+
 METRICS: Final = (
     TURNS,
     TURN_SECONDS,
@@ -133,4 +139,5 @@ METRICS: Final = (
     PROVIDER_CALLS,
     PROVIDER_SECONDS,
     BREAKER,
+    FAILOVERS,
 )

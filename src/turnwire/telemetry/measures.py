@@ -24,6 +24,7 @@ from turnwire.events import (
 from turnwire.ids import RunId, TurnId
 from turnwire.telemetry.catalog import (
     COST,
+    FAILOVERS,
     FIRST_TOKEN,
     GUARD_VERDICTS,
     NODE_SECONDS,
@@ -146,6 +147,9 @@ class Account:
         known = any(each.id == event.node for each in turn.started.topology.nodes)
         labels = (turn.started.agent, event.node if known else OTHER, event.status)
         yield Measurement(NODE_SECONDS, labels, event.duration_ms / 1000)
+        if event.failover is not None:
+            outcome = "failed" if event.failover.answered is None else "answered"
+            yield Measurement(FAILOVERS, (turn.started.agent, outcome))
 
     def _ended(
         self, envelope: Envelope, event: TurnCompleted | TurnFailed, earlier: Earlier | None

@@ -61,9 +61,9 @@ class Metrics:
         """Count a request that was answered with this error."""
         self.take(Measurement(REQUEST_ERRORS, (code,)))
 
-    def redis_failed(self, operation: str) -> None:
-        """Count that Redis did not answer."""
-        self.take(Measurement(REDIS_FAILURES, (operation,)))
+    def counted_alone(self) -> None:
+        """Count a count that Redis should have made."""
+        self.take(Measurement(REDIS_FAILURES, ()))
 
     def called(self, provider: str, outcome: CallOutcome, *, seconds: float) -> None:
         """See :class:`turnwire.probe.ProviderHealth`."""

@@ -70,6 +70,9 @@ class RunSpan:
             return
         span = spans.pop(0)
         span.set_attribute("turnwire.node.status", event.status)
+        if event.failover is not None:
+            span.set_attribute("turnwire.failover.failed", event.failover.failed)
+            span.set_attribute("turnwire.failover.answered", event.failover.answered or "none")
         if event.status == "failed":
             span.set_status(FAILED)
         span.end(closing(at))

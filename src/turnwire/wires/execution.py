@@ -197,7 +197,11 @@ def _node(envelope: Envelope, event: NodeStarted | NodeCompleted) -> WireMessage
         started = NodeStartedBody(node=event.node, run_id=envelope.run_id, ts_ms=envelope.ts_ms)
         return _message(envelope, "node_started", started)
     done = NodeCompletedBody(
-        node=event.node, status=event.status, duration_ms=event.duration_ms, route=event.route
+        node=event.node,
+        status=event.status,
+        duration_ms=event.duration_ms,
+        route=event.route,
+        failover=event.failover,
     )
     return _message(envelope, "node_completed", done)
 

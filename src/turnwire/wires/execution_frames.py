@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from turnwire.events import (
     Citation,
     Cost,
+    Failover,
     GuardrailDecision,
     Pause,
     TopologyEdge,
@@ -63,6 +64,8 @@ class NodeCompletedBody(_Body):
     status: Literal["executed", "skipped", "failed"]
     duration_ms: int
     route: str | None = None
+    failover: Failover | None = None
+    """Set where one of the node's models failed: who did, and who answered instead."""
 
 
 class Token(_Body):

@@ -1,23 +1,30 @@
 """A wire's frames as one JSON Schema."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 
-def schema(
-    wire: str, frames: Mapping[str, type[BaseModel]], *, flat: bool = False
-) -> dict[str, Any]:
+def schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     """Return the schema of a frame, ``{"id", "event", "data"}``, whichever it is.
-
-    A ``flat`` frame is one object: what it carries stands beside its ``type``, and beside
-    ``turn_id`` and ``seq`` where it is of a turn.
 
     It is open: a later version may say more, so clients have to ignore what they do not know.
     """
-    frame = _flat if flat else _frame
+    return _schema(wire, frames, _frame)
+
+
+def message_schema(wire: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """Return the schema of a message of a socket, ``{"type", "turn_id", "seq", …}``; as open."""
+    return _schema(wire, frames, _message)
+
+
+def _schema(
+    wire: str,
+    frames: Mapping[str, type[BaseModel]],
+    shape: Callable[[str, Mapping[str, Any]], dict[str, Any]],
+) -> dict[str, Any]:
     bodies = dict.fromkeys(frames.values())
     places, shared = models_json_schema(
         [(each, "validation") for each in bodies], ref_template="#/$defs/{model}"
@@ -25,8 +32,20 @@ def schema(
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A frame of the {wire} wire",
-        "oneOf": [frame(name, places[body, "validation"]) for name, body in frames.items()],
+        "oneOf": [shape(name, places[body, "validation"]) for name, body in frames.items()],
         "$defs": _opened(shared.get("$defs", {})),
+    }
+
+
+def _message(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "allOf": [dict(body)],
+        "properties": {
+            "type": {"const": name},
+            "turn_id": {"type": "string"},
+            "seq": {"type": "integer", "minimum": 1},
+        },
+        "required": ["type"],
     }
 
 
@@ -36,11 +55,6 @@ def _frame(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {"id": {"type": "string"}, "event": {"const": name}, "data": dict(data)},
         "required": ["event", "data"],
     }
-
-
-def _flat(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    head = {"type": {"const": name}, "turn_id": {"type": "string"}, "seq": {"type": "integer"}}
-    return {"allOf": [{"type": "object", "properties": head, "required": ["type"]}, dict(data)]}
 
 
 def _opened(node: Any) -> Any:  # noqa: ANN401 - a JSON Schema is any JSON

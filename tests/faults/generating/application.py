@@ -14,13 +14,17 @@ from fastapi import FastAPI
 from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
+from tests.agents.guarded.stage import Shelf
 from tests.server.member_graph import SignIns
 from tests.server.running import new_key
 from tests.sign_in.signing import Members
-from turnwire.app import create
+from turnwire.agents.studio.parts import StudioParts
+from turnwire.app import Served, create
 from turnwire.events import PauseKind
 from turnwire.graph.emit import speaker
+from turnwire.graph.load import load
 from turnwire.graph.pause import ask
+from turnwire.models.quoting import Quoting
 from turnwire.nodes.guardrails.policy import shipped_policy
 from turnwire.nodes.memory.episodes import EpisodicMemory
 from turnwire.settings import read
@@ -108,8 +112,14 @@ class Application:
             member_messages=7,
         )
         # The directory knows nobody, so that nothing is stored behind the answer to a login.
+        studio = StudioParts(
+            models={"answer": Quoting()}, model_name="quoting", retrievers={"turnwire": Shelf()}
+        )
         self.app: FastAPI = create(
-            settings, sign_ins=SignIns(everybody=True), directory=Members(numbers=())
+            settings,
+            served=Served((load(str(settings.agent)),), studio=studio),
+            sign_ins=SignIns(everybody=True),
+            directory=Members(numbers=()),
         )
         self.document: dict[str, Any] = self.app.openapi()
         self._loop = asyncio.new_event_loop()

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
 from tests.faults.generating.application import Known, Sent
+from turnwire.agents.studio.factory import shipped
 
 MEGABYTE: Final = 1_000_000
 _SCENES: Final = 13
@@ -50,7 +51,10 @@ _messages = st.lists(
     ),
     max_size=4,
 )
+_SPEC: Final = shipped()["support-triage"]
 _FIELDS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
+    "spec": st.sampled_from([_SPEC, _SPEC, _SPEC.replace("executor", "nobody"), "slug: [", ""]),
+    "version": st.sampled_from(["1", "2", "999", "", "../x"]),
     "message": _texts,
     "messages": _messages,
     "conversation_id": _texts,
@@ -88,6 +92,7 @@ _SHAPES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "/auth/login": (("mobile",),),
     "/auth/verify": (("mobile", "code"),),
+    "/studio/agents/{}": (("spec",), ("spec",), ("version",)),
 }
 _RESUMES: Final[Mapping[int, tuple[str, ...]]] = {
     3: ("conversation_id",),
@@ -225,18 +230,23 @@ _segments = st.one_of(_ids, _ids, _texts.map(lambda text: text[:300]))
 ROUTES: Final = [
     ("POST", "/chat"), ("POST", "/chat/stream"), ("POST", "/chat/confirm"),
     ("POST", "/chat/resume"), ("POST", "/auth/session"), ("GET", "/usage"), ("GET", "/reviews"),
-    ("GET", "/studio/ws-token"),
     ("POST", "/auth/login"), ("POST", "/auth/verify"), ("POST", "/auth/logout"),
     ("GET", "/auth/session"), ("GET", "/conversations/{}/pauses"),
     ("GET", "/conversations"), ("GET", "/conversations/{}"), ("DELETE", "/conversations/{}"),
     ("POST", "/conversations/{}/cancel"), ("GET", "/conversations/{}/turns/{}"),
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
+    ("GET", "/studio/agents/{}"), ("PUT", "/studio/agents/{}"),
     ("GET", "/schemas/{}.json"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
     ("GET", "/memory"), ("DELETE", "/memory"), ("DELETE", "/memory/{}"),
-    ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"), ("GET", "/app.css"),
+    ("GET", "/studio/ws-token"), ("GET", "/openapi.json"), ("GET", "/"), ("GET", "/open"),
+    ("GET", "/app.css"),
 ]  # fmt: skip
 _KINDS: Final = {"/memory/{}": "m"}
-_SLUGS: Final = {"/agents/{}": "echo", "/schemas/{}.json": "answer"}
+_SLUGS: Final = {
+    "/agents/{}": "echo",
+    "/studio/agents/{}": "support-triage",
+    "/schemas/{}.json": "answer",
+}
 _FITTING: Final = {
     "/chat/confirm": (2, 7),
     "/chat/resume": tuple(_RESUMES),
@@ -252,6 +262,7 @@ SHARES: Final = {
     "/chat/resume": 9,
     "/auth/login": 5,
     "/memory/{}": 3,
+    "/studio/agents/{}": 3,
 }
 """Routes where few requests are right, which get so many times as many."""
 
@@ -272,7 +283,8 @@ def _queries(draw: st.DrawFn) -> str:
 def malformed(draw: st.DrawFn, method: str, path: str) -> Sent:
     """A request of ours for a route of :data:`ROUTES`, right in most of its parts."""
     scene = draw(st.sampled_from(_FITTING.get(path, range(_SCENES))) | _scenes)
-    body = draw(_chunks(path, scene)) if method == "POST" or draw(st.integers(0, 9)) == 0 else ()
+    has_body = method in ("POST", "PUT") or draw(st.integers(0, 9)) == 0
+    body = draw(_chunks(path, scene)) if has_body else ()
     for kind in _KINDS.get(path, "ct")[: path.count("{}")]:
         right = _SLUGS.get(path, f"~{kind}{scene}~")
         segment = right if draw(st.integers(0, 3)) else _quoted(draw(_segments))

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
@@ -12,7 +13,7 @@ from turnwire.agents.guarded.guards import Node, context_of
 from turnwire.agents.guarded.parts import GuardedParts
 from turnwire.agents.guarded.privacy import Privacy
 from turnwire.agents.guarded.state import GuardedState, split_new
-from turnwire.agents.guarded.voice import Voice
+from turnwire.agents.guarded.voice import NAME, Voice
 from turnwire.errors import UpstreamUnavailable
 from turnwire.events import CitationAdded, Cost, GuardrailDecided, GuardrailDecision
 from turnwire.events.guardrail import Check, GuardOutcome
@@ -33,7 +34,27 @@ from turnwire.nodes.guardrails.review import assess_review_need
 _FENCE_BYTES = 12
 
 
-def generate_response(parts: GuardedParts) -> Node:
+Wording: TypeAlias = Callable[[GuardedState, str], str]
+"""Returns who answers, from the state and for a locale."""
+Quoted: TypeAlias = Callable[[GuardedState, str, Callable[[str], str]], str]
+"""Returns what is quoted to a model, from the state, with a fence, after a redaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How a node asks its model, where that is not as the policy says."""
+
+    node: str = NAME
+    persona: Wording | None = None
+    """Who answers; by the locale."""
+    quoted: Quoted | None = None
+    """Material in front of the question, between delimiters with the fence."""
+
+
+PLAIN: Final = Asking()
+
+
+def generate_response(parts: GuardedParts, asking: Asking = PLAIN) -> Node:
     """Return a node that says the answer, then its citations."""
 
     async def generate_response(state: GuardedState, runtime: Runtime[TurnContext]) -> GuardedState:
@@ -44,7 +65,7 @@ def generate_response(parts: GuardedParts) -> Node:
             return {"draft": fixed.text, "finish_reason": fixed.finish_reason}
         evidence = from_state(state.get("evidence", []))
         # In a thread: private details are looked for in every message that is recalled.
-        prompt, voice = await asyncio.to_thread(_prepared, state, parts, evidence, said)
+        prompt, voice = await asyncio.to_thread(_prepared, state, parts, evidence, said, asking)
         context = context_of(runtime)
         name, model = parts.chosen(context.model if context else None)
         completion = await complete(model, prompt, say=voice.say, think=voice.think)
@@ -99,31 +120,43 @@ def _no_match(state: GuardedState, parts: GuardedParts) -> _Fixed:
 
 
 def _prompt(
-    state: GuardedState, parts: GuardedParts, evidence: Sequence[Source], privacy: Privacy
+    state: GuardedState,
+    parts: GuardedParts,
+    evidence: Sequence[Source],
+    privacy: Privacy,
+    asking: Asking,
 ) -> list[BaseMessage]:
     earlier, new = split_new(state.get("messages", []))
     # First what came first: `guardrail_pre` numbered the placeholders in this order.
     history = privacy.recall(earlier, limit=parts.history)
     question = [privacy.redact(str(each.text)) for each in new]
     locale = state.get("locale", parts.policy.default_locale)
+    fence = secrets.token_hex(_FENCE_BYTES)
+    if asking.quoted is not None and (quoted := asking.quoted(state, fence, privacy.redact)):
+        question = [quoted, *question]
+    persona = parts.policy.text("persona", locale)
     return build_prompt(
-        persona=parts.policy.text("persona", locale),
+        persona=persona if asking.persona is None else asking.persona(state, locale),
         question="\n\n".join(question),
         evidence=evidence,
         locale=locale,
-        fence=secrets.token_hex(_FENCE_BYTES),
+        fence=fence,
         history=history,
     )
 
 
 def _prepared(
-    state: GuardedState, parts: GuardedParts, evidence: Sequence[Source], said: Speaker
+    state: GuardedState,
+    parts: GuardedParts,
+    evidence: Sequence[Source],
+    said: Speaker,
+    asking: Asking,
 ) -> tuple[list[BaseMessage], Voice]:
     """Return the prompt, and the voice for the answer to it."""
     policy = parts.policy
     locale = state.get("locale", policy.default_locale)
     privacy = Privacy(policy, locale)
-    prompt = _prompt(state, parts, evidence, privacy)
+    prompt = _prompt(state, parts, evidence, privacy, asking)
     masking = privacy.for_answer(each.text for each in evidence)
     risky = parts.hitl and bool(state.get("verdict", {}).get("review_reasons"))
     voice = Voice(
@@ -139,6 +172,7 @@ def _prepared(
         manner="silent" if risky else policy.stream_policy,
         refusal=policy.text("refusal", locale),
     )
+    voice.node = asking.node
     return prompt, voice
 
 

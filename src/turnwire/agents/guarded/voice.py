@@ -48,6 +48,8 @@ class Voice:
         self._refusal = refusal
         self._written: list[str] = []
         self._spoke = self._taken_back = False
+        self.node = NAME
+        """The node that speaks, for its reasoning."""
         self.stopped: Trip | None = None
         """Why the answer is not said at all."""
 
@@ -143,4 +145,4 @@ class Voice:
 
     def _reason(self, text: str) -> None:
         if text and self._manner != "silent":
-            self._said.emit(ReasoningDelta(node=NAME, text=text))
+            self._said.emit(ReasoningDelta(node=self.node, text=text))

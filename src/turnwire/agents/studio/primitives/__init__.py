@@ -1,0 +1,1 @@
+"""What the nodes of an agent from a spec do; one module a primitive."""
