@@ -11,6 +11,7 @@ from statistics import median
 from typing import Final, Literal
 
 from bench.admission import WANTED_MS
+from bench.agent_builds import Builds
 from bench.numbers import medians, number
 from bench.rows import Row
 from bench.scenarios import Load
@@ -58,7 +59,7 @@ class Aim:
         return f"{self.verdict:<13}{value:>8}  {spread:<17}{bound:<7} {self.text}"
 
 
-def aims(found: Found, *, admission: Sequence[float]) -> list[Aim]:
+def aims(found: Found, *, admission: Sequence[float], builds: Sequence[Builds]) -> list[Aim]:
     """Return every aim of the project with what this run found; admission is in milliseconds."""
     return [
         *_busy(found),
@@ -71,6 +72,14 @@ def aims(found: Found, *, admission: Sequence[float]) -> list[Aim]:
             values=tuple(admission),
             wanted="most",
             bound=WANTED_MS,
+        ),
+        Aim(
+            text="agent from a spec: built when first asked for, p50 in ms",
+            values=tuple(each.cold_ms for each in builds),
+        ),
+        Aim(
+            text="agent from a spec: found again, p50 in µs",
+            values=tuple(each.warm_us for each in builds),
         ),
         *_fairness(found),
     ]
