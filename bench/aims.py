@@ -11,6 +11,7 @@ from statistics import median
 from typing import Final, Literal
 
 from bench.admission import WANTED_MS
+from bench.agent_builds import Builds
 from bench.numbers import medians, number
 from bench.rows import Row
 from bench.scenarios import Load
@@ -58,18 +59,27 @@ class Aim:
         return f"{self.verdict:<13}{value:>8}  {spread:<17}{bound:<7} {self.text}"
 
 
-def aims(found: Found, *, admission: Sequence[float]) -> list[Aim]:
+def aims(found: Found, *, admission: Sequence[float], builds: Sequence[Builds]) -> list[Aim]:
     """Return every aim of the project with what this run found; admission is in milliseconds."""
     return [
         *_busy(found),
         *_one(found),
         *_steady(found),
         *_idle(found),
+        *_sockets(found),
         Aim(
             text="admission on SQLite: p50 in ms",
             values=tuple(admission),
             wanted="most",
             bound=WANTED_MS,
+        ),
+        Aim(
+            text="agent from a spec: built when first asked for, p50 in ms",
+            values=tuple(each.cold_ms for each in builds),
+        ),
+        Aim(
+            text="agent from a spec: found again, p50 in µs",
+            values=tuple(each.warm_us for each in builds),
         ),
         *_fairness(found),
     ]
@@ -138,6 +148,22 @@ def _one(found: Found) -> Iterable[Aim]:
         )
 
 
+def _sockets(found: Found) -> Iterable[Aim]:
+    """Compare with a bare socket, where a turn begins, and with our streams, as it goes on."""
+    rows: tuple[Row, ...] = ("socket", "socket-chat")
+    for row in rows:
+        for rank in ("p50", "p99"):
+            yield Aim(
+                text=f"1 socket: first token {rank}, {row} / plain-socket",
+                values=_ratios(found, "one", row, "plain-socket", f"{_FIRST}.{rank}"),
+                wanted="most",
+                bound=1.5,
+            )
+    yield from _faster(found, "socket", "speaking", 0.9)
+    yield from _faster(found, "socket-chat", "chat", 0.9)
+    yield from _held(found, "sockets", "socket")
+
+
 def _steady(found: Found) -> Iterable[Aim]:
     rows: tuple[Row, ...] = ("speaking", "chat", "durable")
     for row in rows:
@@ -164,15 +190,25 @@ def _steady(found: Found) -> Iterable[Aim]:
 def _idle(found: Found) -> Iterable[Aim]:
     rows: tuple[Row, ...] = ("speaking", "durable")
     for row in rows:
-        asked = _each(found, "idle", row, "asked")
-        held = _each(found, "idle", row, "still_open")
-        # The worst repeat, not the median: one stream lost is one too many.
-        worst = min((held[each] / asked[each] for each in held), default=None)
-        errors = sum(_values(found, "idle", row, "errors")) if held else None
-        memory = _values(found, "idle", row, "kib_per_stream")
-        yield _single(f"idle: streams open / asked for, {row}", worst, "least", 1.0)
-        yield _single(f"idle: errors, {row}", errors, "most", 0.0)
-        yield Aim(text=f"idle: KiB a stream, {row}", values=memory, wanted="most", bound=100.0)
+        yield from _held(found, "idle", row)
+
+
+def _held(found: Found, load: Load, row: Row) -> Iterable[Aim]:
+    what = "sockets" if load == "sockets" else "streams"
+    asked = _each(found, load, row, "asked")
+    held = _each(found, load, row, "still_open")
+    # The worst repeat, not the median: one stream lost is one too many.
+    worst = min((held[each] / asked[each] for each in held), default=None)
+    errors = sum(_values(found, load, row, "errors")) if held else None
+    memory = _values(found, load, row, "kib_per_stream")
+    yield _single(f"idle: {what} open / asked for, {row}", worst, "least", 1.0)
+    yield _single(f"idle: errors of {what}, {row}", errors, "most", 0.0)
+    yield Aim(
+        text=f"idle: KiB a {what.removesuffix('s')}, {row}",
+        values=memory,
+        wanted="most",
+        bound=100.0,
+    )
 
 
 def _single(text: str, value: float | None, wanted: Literal["least", "most"], bound: float) -> Aim:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from bench.agent_builds import Builds
 from bench.aims import aims
 from bench.numbers import medians, number
 from bench.rows import ROWS, Row
@@ -31,7 +32,12 @@ _IDLE_COLUMNS: Final = (
 
 
 def report(
-    found: Found, *, admission: Sequence[float], quick: bool, only: Row | None = None
+    found: Found,
+    *,
+    admission: Sequence[float],
+    builds: Sequence[Builds],
+    quick: bool,
+    only: Row | None = None,
 ) -> Iterable[str]:
     """Yield the lines of the whole report; with ``only``, of that row and without ratios."""
     if quick:
@@ -44,7 +50,7 @@ def report(
         return
     yield ""
     yield "Aims: the median of each repeat's ratio, and the least and the greatest of them"
-    for aim in aims(found, admission=admission):
+    for aim in aims(found, admission=admission, builds=builds):
         yield "  " + aim.line()
 
 

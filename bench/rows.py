@@ -1,5 +1,6 @@
 """The rows: which servers are measured, and how each is started and asked."""
 
+import secrets
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,13 @@ from bench.workload import TOKENS
 Row = Literal[
     "limit",
     "plain",
+    "plain-socket",
     "langgraph-dev",
     "speaking",
     "answer",
     "chat",
+    "socket",
+    "socket-chat",
     "durable",
     "durable-chat",
     "everything",
@@ -29,6 +33,8 @@ _AGENTS: Final[Mapping[Row, str]] = {
     "speaking": "speaking",
     "answer": "speaking",
     "chat": "chat",
+    "socket": "speaking",
+    "socket-chat": "chat",
     "durable": "speaking",
     "durable-chat": "chat",
     "everything": "speaking",
@@ -37,11 +43,19 @@ _AGENTS: Final[Mapping[Row, str]] = {
 # Both are named, so that the environment of whoever runs the benchmark changes nothing.
 _MEMORY: Final = {"TURNWIRE_STORE": "memory", "TURNWIRE_CHECKPOINTER": "memory"}
 _LOG_ON_DISK: Final = {"TURNWIRE_STORE": "sqlite", "TURNWIRE_CHECKPOINTER": "memory"}
+_SECRET: Final = secrets.token_hex(32)
+# A user of the benchmark asks for more turns in a minute than a person may.
+_SOCKETS: Final = {
+    "TURNWIRE_WS_SECRET": _SECRET,
+    "TURNWIRE_STAFF_MESSAGES_PER_MINUTE": "1000000",
+}
 _ALL_ON_DISK: Final = {"TURNWIRE_STORE": "sqlite", "TURNWIRE_CHECKPOINTER": "sqlite"}
-_STORES: Final[Mapping[Row, Mapping[str, str]]] = {
+_STORES: Final[Mapping[Row, dict[str, str]]] = {
     "speaking": _MEMORY,
     "answer": _MEMORY,
     "chat": _MEMORY,
+    "socket": _MEMORY,
+    "socket-chat": _MEMORY,
     "durable": _LOG_ON_DISK,
     "durable-chat": _LOG_ON_DISK,
     "everything": _ALL_ON_DISK,
@@ -71,6 +85,10 @@ class Plan:
     body: str = '{"messages":[{"role":"user","content":"go"}]}'
     marker: str = "event: token"
     frames: int = TOKENS
+    socket: bool = False
+    """Whether turns are asked for over sockets; ``path`` is then where these are opened."""
+    secret: str = ""
+    """What the tokens that open sockets are signed with; empty: none is needed."""
 
 
 def plan_for(setting: Setting, *, port: int, data: Path) -> Plan:
@@ -81,6 +99,12 @@ def plan_for(setting: Setting, *, port: int, data: Path) -> Plan:
             return Plan(command=_uvicorn("limit", port, "--lifespan", "off"), path=path)
         case "plain":
             return Plan(command=_uvicorn("plain", port), path=path)
+        case "plain-socket":
+            command = _uvicorn("plain_socket", port, "--ws", "wsproto")
+            return _over_sockets(Plan(command=command, path="/ws"))
+        case "socket" | "socket-chat":
+            served = _turnwire(_AGENTS[setting.row], port, data, _STORES[setting.row] | _SOCKETS)
+            return _over_sockets(replace(served, path="/ws", headers=(), secret=_SECRET))
         case "langgraph-dev":
             return _langgraph_dev(port, data)
         case "speaking" | "chat" | "durable" | "durable-chat" | "everything":
@@ -93,6 +117,11 @@ def plan_for(setting: Setting, *, port: int, data: Path) -> Plan:
             )
         case _:
             assert_never(setting.row)
+
+
+def _over_sockets(plan: Plan) -> Plan:
+    body = '{"type":"chat","message":"go"}'
+    return replace(plan, socket=True, body=body, marker='"type":"token"')
 
 
 def _uvicorn(peer: str, port: int, *more: str) -> tuple[str, ...]:

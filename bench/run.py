@@ -1,7 +1,7 @@
 """Measure every row three times, print the medians and whether each aim is met.
 
-    python -m bench.run            every row, about eleven minutes
-    python -m bench.run --quick    a rough look, about two minutes
+    python -m bench.run            every row, about fourteen minutes
+    python -m bench.run --quick    a rough look, about three minutes
     python -m bench.run --only plain
 
 Exit status: 0 when every row was measured, whatever the ratios say; 1 when one could not be.
@@ -40,7 +40,13 @@ def main() -> int:
     session = Session(quick=asked.quick, only=asked.only)
     stop_on_signals()
     session.run(1 if asked.quick else REPEATS)
-    lines = report(session.found, admission=session.admission, quick=asked.quick, only=asked.only)
+    lines = report(
+        session.found,
+        admission=session.admission,
+        builds=session.builds,
+        quick=asked.quick,
+        only=asked.only,
+    )
     for line in lines:
         print(line)
     for what, why in session.failed.items():
@@ -93,7 +99,7 @@ def _keep(session: Session, asked: argparse.Namespace, before: dict[str, Any]) -
 def _verdicts(session: Session) -> list[dict[str, Any]]:
     return [
         asdict(aim) | {"value": aim.value, "verdict": aim.verdict}
-        for aim in aims(session.found, admission=session.admission)
+        for aim in aims(session.found, admission=session.admission, builds=session.builds)
     ]
 
 

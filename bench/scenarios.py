@@ -1,4 +1,4 @@
-"""What is measured: four loads, and for each the rows that the ratios need."""
+"""What is measured: five loads, and for each the rows that the ratios need."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -7,7 +7,7 @@ from bench.rows import Row, Setting
 
 _SLOW_MORE_S: Final = 4.0
 
-Load = Literal["busy", "one", "steady", "idle"]
+Load = Literal["busy", "one", "steady", "idle", "sockets"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,10 @@ class Scenario:
 ONE: Final = Scenario(
     name="one",
     title="1 stream, a model without delay",
-    rows=("durable", "speaking", "limit", "plain", "chat", "durable-chat", "everything"),
+    rows=(
+        *("durable", "speaking", "limit", "plain", "chat", "durable-chat", "everything"),
+        *("socket", "plain-socket", "socket-chat"),
+    ),
     streams=1,
     seconds=1.0,
     quick_seconds=0.6,
@@ -59,8 +62,8 @@ BUSY: Final = Scenario(
     name="busy",
     title="50 streams, a model without delay",
     rows=(
-        *("durable", "speaking", "answer", "limit", "plain"),
-        *("chat", "durable-chat", "everything", "langgraph-dev"),
+        *("durable", "socket", "speaking", "answer", "limit", "plain", "plain-socket"),
+        *("socket-chat", "chat", "durable-chat", "everything", "langgraph-dev"),
     ),
     streams=50,
     seconds=2.5,
@@ -87,7 +90,14 @@ IDLE: Final = Scenario(
     quick_streams=500,
     idle=True,
 )
-SCENARIOS: Final = (BUSY, ONE, STEADY, IDLE)
+SOCKETS: Final = Scenario(
+    name="sockets",
+    title="idle sockets",
+    rows=("plain-socket", "socket"),
+    streams=1_000,
+    idle=True,
+)
+SCENARIOS: Final = (BUSY, ONE, STEADY, IDLE, SOCKETS)
 """In the order of the report."""
-GROUPS: Final = ((ONE, BUSY), (STEADY,), (IDLE,))
+GROUPS: Final = ((ONE, BUSY), (STEADY,), (IDLE,), (SOCKETS,))
 """In the order of measuring; the loads of a group share the servers."""

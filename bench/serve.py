@@ -42,6 +42,7 @@ class Running:
 
     def load_arguments(self) -> list[str]:
         """Return the part of the load generator's command line that says whom to ask what."""
+        sockets = ["--socket", "--secret", self.plan.secret] if self.plan.socket else []
         headers = [part for header in self.plan.headers for part in ("--header", header)]
         return [
             *("--url", f"http://127.0.0.1:{self.port}{self.plan.path}"),
@@ -50,6 +51,7 @@ class Running:
             *("--frames", str(self.plan.frames)),
             *("--pid", str(self.pid)),
             *headers,
+            *sockets,
         ]
 
 

@@ -9,6 +9,9 @@ from typing import Final
 TOKENS: Final = 200
 """Tokens of one answer."""
 
+TURNS: Final = 10
+"""Turns of one socket, and so of its conversation, which a graph reads anew for each turn."""
+
 DELAY_VARIABLE: Final = "BENCH_DELAY_MS"
 
 _SENTENCE: Final = "The claim was filed on Monday and the adjuster will call you before noon ."

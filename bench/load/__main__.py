@@ -12,7 +12,7 @@ import uvloop
 from bench import meter
 from bench.load.busy import Busy, busy
 from bench.load.idle import idle
-from bench.load.target import BODY_END, target
+from bench.load.target import BODY_END, Target, socket_target, target
 from bench.workload import TOKENS
 
 
@@ -32,15 +32,32 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--warmup", type=float, default=1.0, help="seconds before the window")
     parser.add_argument("--spread", type=float, default=0.0, help="seconds to spread starts over")
     parser.add_argument("--idle", action="store_true", help="open the streams and only hold them")
+    parser.add_argument(
+        "--socket", action="store_true", help="the turns are asked for over sockets"
+    )
+    parser.add_argument("--secret", default="", help="signs the sockets' tokens; empty: no tokens")
     asked = parser.parse_args()
     if len(asked.marker) < len(BODY_END):
         parser.error(f"the marker needs {len(BODY_END)} bytes or more")
     return asked
 
 
+def target_of(asked: argparse.Namespace) -> Target:
+    """Return whom to ask what; an idle socket is asked for nothing, an idle stream for a turn."""
+    if not asked.socket:
+        return target(asked.url, asked.header, asked.body, marker=asked.marker, frames=asked.frames)
+    return socket_target(
+        asked.url,
+        "" if asked.idle else asked.body,
+        secret=asked.secret,
+        marker=asked.marker,
+        frames=asked.frames,
+    )
+
+
 async def measure(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the measurement that the command line asks for."""
-    whom = target(asked.url, asked.header, asked.body, marker=asked.marker, frames=asked.frames)
+    whom = target_of(asked)
     if asked.idle:
         return await idle(whom, asked.streams, pid=asked.pid)
     plan = Busy(

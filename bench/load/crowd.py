@@ -3,6 +3,8 @@
 import asyncio
 from typing import Final
 
+from bench.load.connection import Connection
+from bench.load.socket import Socket
 from bench.load.stream import Stream
 from bench.load.tally import Tally
 from bench.load.target import Target
@@ -17,19 +19,19 @@ class Streams:
     def __init__(self, target: Target, tasks: asyncio.TaskGroup) -> None:
         self.target = target
         self.tally = Tally()
-        self.open_streams: set[Stream] = set()
+        self.open_streams: set[Connection] = set()
         self.measuring = False
         self.window_began = float("inf")
         self.closing = False
         self.opened = 0
-        """Turns that were accepted so far."""
+        """Turns, or sockets, that were accepted so far."""
         self.broken = asyncio.Event()
         """Set after too many errors: the measurement should end."""
         self._tasks = tasks
         self._loop = asyncio.get_running_loop()
 
     def on_open(self) -> None:
-        """Note that a turn was accepted."""
+        """Note that a turn, or a socket, was accepted."""
         self.opened += 1
 
     def error(self, what: str) -> None:
@@ -56,9 +58,10 @@ class Streams:
         self._tasks.create_task(self._connect())
 
     async def _connect(self) -> None:
+        kind = Stream if self.target.handshake is None else Socket
         try:
             await self._loop.create_connection(
-                lambda: Stream(self), self.target.host, self.target.port
+                lambda: kind(self), self.target.host, self.target.port
             )
         except OSError as failure:
             self.error(f"no connection: {failure}")

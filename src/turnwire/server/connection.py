@@ -21,6 +21,7 @@ from turnwire.server.messages import ApprovalResponse, Cancel, Chat, Ping, Reque
 from turnwire.server.outbox import Outbox, TooSlow
 from turnwire.server.stream import Streams
 from turnwire.server.studio_turns import Session, StudioTurns
+from turnwire.server.together import send_together
 from turnwire.server.turns import Followed
 from turnwire.wires.base import WireMessage
 from turnwire.wires.framings.websocket import texts
@@ -195,8 +196,7 @@ class Connection:
     async def _write(self) -> None:
         try:
             while True:
-                for each in await self._outbox.next():
-                    await self._websocket.send_text(each)
+                await send_together(self._websocket, await self._outbox.next())
         except (WebSocketDisconnect, RuntimeError, OSError):  # it left between two messages
             raise _Ending(None) from None
 

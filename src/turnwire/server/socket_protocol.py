@@ -1,11 +1,15 @@
 """WebSockets as uvicorn speaks them with wsproto, which end also where nobody reads."""
 
-from typing import TYPE_CHECKING, Final, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 from wsproto import events
+from wsproto.utilities import LocalProtocolError
 
 from turnwire.server.messages import MAX_WHOLE_BYTES
+from turnwire.server.together import TEXTS
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGISendEvent
@@ -26,14 +30,33 @@ class BoundedSocket(WSProtocol):
     is reset, and the client never learns why.
     """
 
+    async def run_asgi(self) -> None:
+        """Serve the connection, and say that several texts are taken at once."""
+        self.scope.setdefault("extensions", {})[TEXTS] = {}
+        await super().run_asgi()
+
     async def send(self, message: "ASGISendEvent") -> None:
         """See the ASGI specification; a close does not wait for room."""
+        if "texts" in message:
+            await self._send_together(cast("Sequence[str]", message["texts"]))
+            return
         if message["type"] != "websocket.close" or not self.handshake_complete:
             await super().send(message)
             return
         self.writable.set()
         await super().send(message)
         self._leave()
+
+    async def _send_together(self, texts: Sequence[str]) -> None:
+        await self.writable.wait()
+        if self.disconnected or self.close_sent:
+            raise ClientDisconnected
+        try:
+            frames = [self.conn.send(events.TextMessage(data=each)) for each in texts]
+        except LocalProtocolError as left:
+            raise ClientDisconnected from left
+        if not self.transport.is_closing():
+            self.transport.write(b"".join(frames))
 
     def shutdown(self) -> None:
         """The server ends; an open socket closes itself when what it tells has ended."""
