@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError, RedisError
 
 from turnwire.errors import StorageUnavailable
 
@@ -50,7 +50,8 @@ class SharedCounts:
             url,
             socket_timeout=SECONDS,
             socket_connect_timeout=SECONDS,
-            retry=Retry(NoBackoff(), 0),
+            # Once more, on a new connection, where Redis was restarted; never after a silence.
+            retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
             decode_responses=True,
         )
         self._take = self._redis.register_script(_TAKE)
