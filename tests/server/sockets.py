@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import count
 from typing import Any, Final, Self, cast
 
 import httpx
@@ -16,6 +17,7 @@ from tests.server.running import PATIENCE, Server
 ENDINGS: Final = ("done", "approval_request", "error")
 
 Said = dict[str, Any]
+_NUMBERS = count()
 
 
 class Socket:
@@ -79,6 +81,11 @@ class Staff:
         self.server = server
         self.user = user
         self.key = server.key(*(scopes or ("studio",)))
+
+    @classmethod
+    def somebody(cls, server: Server) -> Self:
+        """Return a user of their own, whose messages count for nobody else."""
+        return cls(server, f"user-{next(_NUMBERS)}")
 
     @property
     def headers(self) -> dict[str, str]:

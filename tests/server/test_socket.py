@@ -8,7 +8,7 @@ from tests.server.sockets import Staff, words
 
 @pytest.fixture
 def staff(shared: InThread) -> Staff:
-    return Staff(shared)
+    return Staff.somebody(shared)
 
 
 def test_a_message_is_answered_with_its_nodes_its_words_and_its_end(staff: Staff):

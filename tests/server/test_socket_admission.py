@@ -56,39 +56,38 @@ def test_a_token_that_the_portal_signed_opens_a_socket_too(server: InThread):
         assert socket.next()["user"] == "staff:bo"
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        None,
-        "",
-        ":",
-        "::",
-        "ana",
-        "ana:1",
-        signed(expires=str(in_seconds(-1))),
-        signed(expires=str(in_seconds(7200))),
-        signed(expires=f"+{in_seconds(100)}"),
-        signed(expires=f"{in_seconds(100)}.0"),
-        signed(secret="another secret that is 32 bytes long"),
-        signed(secret=""),
-        signed()[:-1],
-        signed() + "0",
-        signed().upper(),
-        signed("ana:bo"),
-        signed(""),
-        signed("a%20b"),
-        signed("x" * 129),
-        signed("../x"),
-        signed("*"),
-        "none" + signed(),
-        signed().replace("ana", "anb"),
-        signed().replace(":1", ":2"),
-        "x" * 10_000,
-        "%00",
-        "%F0%9F%98%80:1:2",
-    ],
-    ids=lambda token: str(token)[:40],
+_WRONG = (
+    None,
+    "",
+    ":",
+    "::",
+    "ana",
+    "ana:1",
+    signed(expires=str(in_seconds(-1))),
+    signed(expires=str(in_seconds(7200))),
+    signed(expires=f"+{in_seconds(100)}"),
+    signed(expires=f"{in_seconds(100)}.0"),
+    signed(secret="another secret that is 32 bytes long"),
+    signed(secret=""),
+    signed()[:-1],
+    signed() + "0",
+    signed().upper(),
+    signed("ana:bo"),
+    signed(""),
+    signed("a%20b"),
+    signed("x" * 129),
+    signed("../x"),
+    signed("*"),
+    "none" + signed(),
+    signed().replace("ana", "anb"),
+    signed().replace(":1", ":2"),
+    "x" * 10_000,
+    "%00",
+    "%F0%9F%98%80:1:2",
 )
+
+
+@pytest.mark.parametrize("token", _WRONG, ids=range(len(_WRONG)))
 def test_a_token_that_is_not_right_in_every_part_is_401(server: InThread, token: str | None):
     status, error = refused(lambda: opened_with(server, "s1", token))
     assert (status, error["code"]) == (401, "invalid_token")

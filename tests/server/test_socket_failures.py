@@ -17,7 +17,7 @@ from turnwire.server.messages import MAX_BYTES, MAX_WHOLE_BYTES
 
 @pytest.fixture
 def staff(shared: InThread) -> Staff:
-    return Staff(shared)
+    return Staff.somebody(shared)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ LONG = "slow 12 0.004"
 
 @pytest.fixture
 def staff(shared: InThread) -> Staff:
-    return Staff(shared)
+    return Staff.somebody(shared)
 
 
 def _together(before: list[Said], after: list[Said]) -> list[Said]:
@@ -27,12 +27,13 @@ def _frames(socket: Socket, count: int) -> list[Said]:
     return [socket.next() for _ in range(count)]
 
 
-def test_a_socket_that_drops_after_any_frame_is_gone_on_with_after_it(staff: Staff):
-    with staff.open() as socket:
+def test_a_socket_that_drops_after_any_frame_is_gone_on_with_after_it(shared: InThread):
+    with Staff.somebody(shared).open() as socket:
         whole = socket.ask(LONG)
     shape = [each["type"] for each in whole if each["type"] != "token"]
     assert len(whole) > 10
     for count in range(1, len(whole)):
+        staff = Staff.somebody(shared)
         with staff.open() as socket:
             socket.send(type="chat", message=LONG)
             before = _frames(socket, count)
