@@ -1,6 +1,5 @@
 """Over a socket: approvals that are given once, each to its own, and turns that are stopped."""
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -8,17 +7,10 @@ import pytest
 from tests.server.running import InThread
 from tests.server.sockets import Said, Socket, Staff, words
 
-_USERS = itertools.count()
-
-
-def new_user() -> str:
-    """Return a user whom no other test has, so that no allowance is shared."""
-    return f"user{next(_USERS)}"
-
 
 @pytest.fixture
 def staff(shared: InThread) -> Staff:
-    return Staff(shared, new_user())
+    return Staff.somebody(shared)
 
 
 def _error(socket: Socket) -> Said:

@@ -192,7 +192,7 @@ def _flow(spec: Spec) -> Found:
     begins = [each.target for each in spec.edges if each.source == START]
     if len(begins) != 1:
         yield ("edges",), f"one edge has to lead from {START!r}; there are {len(begins)}"
-    reached = _reached(ways, begins)
+    reached = _reached(ways, ways[START])
     loops = in_loops(spec)
     for at, node in enumerate(spec.nodes):
         if node.id not in reached:
