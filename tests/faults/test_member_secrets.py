@@ -19,6 +19,7 @@ from tests.faults.membership import (
     said,
     settings_for,
     sign_in,
+    tools,
 )
 from tests.providers.serving import Provider
 from tests.server.running import Process
@@ -28,6 +29,7 @@ from turnwire.sign_in.sealing import KEY_FILE
 
 MIXED = "What is a waiting period and how much of my dental limit have I used?"
 CALLBACK = "Please call me back about my claim"
+DETAILS = "Which details do you have of me?"
 OWN = "+44 7700 900777"
 """A number that the member writes into a message."""
 DOCUMENTS = "https://documents.example.org/CANARY-base"
@@ -78,6 +80,7 @@ def run(
     asked: dict[str, Rounds] = {
         MIXED: [[("get_covered_benefits", {}), ("search_knowledge", {"query": "waiting period"})]],
         CALLBACK: [[("request_callback", {"reason": "my claim"})]],
+        DETAILS: [[("get_my_details", {})]],
     }
     choose(provider, asked)
     model: dict[str, Any] = {
@@ -125,7 +128,9 @@ def _lives(server: Process, found: Run) -> None:
     called = decide(api, proposed)
     assert "will call you back" in said(called)
     wrote = ask(api, f"Please call me back about my new number {OWN}", conversation_id=at)
-    streams = repr([*waits, *resumed, *proposed, *called, *wrote])
+    details = ask(api, DETAILS, conversation_id=at)
+    assert tools(details) == [("get_my_details", "ok")]
+    streams = repr([*waits, *resumed, *proposed, *called, *wrote, *details])
     paths = [f"/conversations/{at}", f"/conversations/{at}/pauses", "/metrics", "/auth/session"]
     for each in api.http.get(f"/conversations/{at}").json()["turns"]:
         turn = f"/conversations/{at}/turns/{each['turn_id']}"

@@ -1,5 +1,6 @@
 """Interrupts of any graph as pauses, and people's answers on their way back."""
 
+import asyncio
 import operator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -7,12 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import UnknownInterruptError
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel, JsonValue
 
-from tests.graph.stage import Host, Played
+from tests.graph.stage import Host, Played, line
 from turnwire.events import TurnCompleted, TurnPaused
 from turnwire.graph.pause import ask, is_expired
 from turnwire.graph.pauses import resume_map
@@ -336,3 +338,29 @@ async def test_a_question_with_a_type_of_its_own_is_told_that_it_expired():
 @pytest.mark.parametrize("given", [None, "expired", ["decision"], {"decision": "approve"}, {}])
 def test_no_answer_of_a_person_reads_as_expired(given: object):
     assert not is_expired(given)
+
+
+async def test_what_was_done_on_an_answer_is_stored_before_the_next_node_begins(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    found: list[list[str]] = []
+    put = InMemorySaver.aput
+
+    async def slow_put(self: InMemorySaver, *given: Any) -> Any:  # noqa: ANN401 - as it is
+        await asyncio.sleep(0.05)  # how long such a disk takes
+        return await put(self, *given)
+
+    async def act(state: Answers) -> dict[str, Any]:
+        return {"said": [f"done: {interrupt('May I?')}"]}
+
+    async def tell(state: Answers) -> dict[str, Any]:
+        stored = await host.saver.aget_tuple({"configurable": {"thread_id": "conv_1"}})
+        assert stored is not None
+        found.append(list(stored.checkpoint["channel_values"].get("said", [])))
+        return answer(state)
+
+    host = Host(line(Answers, act=act, tell=tell))
+    monkeypatch.setattr(InMemorySaver, "aput", slow_put)
+    played = await host.play()
+    await host.answer(played, {played.pauses[0].pause_id: "yes"})
+    assert found == [["done: yes"]]

@@ -90,7 +90,7 @@ def test_a_postcode_in_front_of_its_town_is_read_where_the_street_is_known():
                 "no, mejor el número 14",
             ),
             "es",
-            "Calle Mayor 14, Madrid 28013",
+            "Calle Mayor 14, Madrid 28013, España",
         ),
         (
             ("Please call me back about my claim tomorrow", "no, please call me on Friday instead"),

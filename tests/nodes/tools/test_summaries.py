@@ -1,5 +1,7 @@
 """What a member is asked is one sentence in their language, whatever the arguments are."""
 
+from collections.abc import Callable
+
 import pytest
 from pydantic import JsonValue
 
@@ -39,3 +41,13 @@ def test_what_stands_in_brackets_is_left_out_without_its_argument(
     arguments: dict[str, JsonValue], told: str
 ):
     assert summary({"en": "Call you about: {reason}[ ({when})]"}, "en", arguments) == told
+
+
+def test_an_argument_may_be_said_in_the_members_language_and_stays_what_it_is():
+    arguments: dict[str, JsonValue] = {"country": "Spain", "floor": 2}
+    words: dict[str, Callable[[str, str], str]] = {
+        "country": lambda value, locale: f"{value} ({locale})",
+        "floor": lambda _value, _locale: "?",
+    }
+    said = summary({"es": "A {country}, planta {floor}"}, "es", arguments, words)
+    assert (said, arguments) == ("A Spain (es), planta 2", {"country": "Spain", "floor": 2})

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import JsonValue
 
+from turnwire.agents.member.addresses import country_in
 from turnwire.nodes.tools.tool import SIGN_IN_REQUIRED, Caller, Run, Tool, ToolFailed
 
 SECONDS: Final = 8.0
@@ -254,5 +255,6 @@ def _actions(portal: _Portal) -> Sequence[Tool]:
             "en": "Change your address to: [{line2}, ]{line1}, {city} {postcode}, {country}",
             "es": "Cambiar su dirección a: {line1}[, {line2}], {city} {postcode}, {country}",
         },
+        in_words={"country": country_in},
     )
     return callback, address

@@ -96,7 +96,7 @@ class Executor:
         return Proposal(
             call=call,
             risk=tool.risk,
-            summary=summary(tool.summary, locale, shown),
+            summary=summary(tool.summary, locale, shown, tool.in_words),
             arguments_preview=shown,
             arguments_hash=hash_of(call.name, call.arguments),
             expires_in=tool.expires_in,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
@@ -18,7 +18,12 @@ class _Values(dict[str, str]):
         return ""
 
 
-def summary(templates: Mapping[str, str], locale: str, arguments: Mapping[str, JsonValue]) -> str:
+def summary(
+    templates: Mapping[str, str],
+    locale: str,
+    arguments: Mapping[str, JsonValue],
+    in_words: Mapping[str, Callable[[str, str], str]] | None = None,
+) -> str:
     """Return the sentence in the member's language, or the first there is.
 
     Args:
@@ -26,13 +31,20 @@ def summary(templates: Mapping[str, str], locale: str, arguments: Mapping[str, J
             stands in square brackets is left out where one of its arguments is.
         locale: BCP 47; of ``es-MX`` also ``es`` will do.
         arguments: as they may be shown.
+        in_words: by argument, how it is said in a language.
     """
     template = (
         templates.get(locale)
         or templates.get(locale.partition("-")[0])
         or next(iter(templates.values()))
     )
-    shown = _Values({name: _written(each) for name, each in arguments.items()})
+    said = {
+        name: in_words[name](each, locale)
+        if in_words and name in in_words and isinstance(each, str)
+        else each
+        for name, each in arguments.items()
+    }
+    shown = _Values({name: _written(each) for name, each in said.items()})
 
     def optional(part: re.Match[str]) -> str:
         return part[1] if all(shown[each] for each in _NAME.findall(part[1])) else ""

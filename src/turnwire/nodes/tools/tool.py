@@ -100,6 +100,11 @@ class Tool:
     ``callback_id``; the audit keeps it."""
     summary: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the member is asked, by locale: ``Ask an adviser to call you back about: {reason}``."""
+    in_words: Mapping[str, Callable[[str, str], str]] = field(
+        default_factory=dict[str, Callable[[str, str], str]], repr=False
+    )
+    """How the summary says an argument that is text, from its value and the locale: a country by
+    its name in the member's language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
