@@ -16,6 +16,7 @@ from turnwire.errors import StorageUnavailable, UpstreamTimeout
 from turnwire.events import (
     Envelope,
     Event,
+    ModelCalled,
     NodeCompleted,
     NodeStarted,
     Pause,
@@ -160,6 +161,21 @@ def test_a_call_that_fails_tells_the_kind_of_error_only():
     assert facts(spans.one("invoke_agent helper"))["error.type"] == "agent_error"
     assert facts(spans.one("node answer"))["turnwire.node.status"] == "failed"
     assert CANARY not in spans.dump()
+
+
+async def fails_over(_: Work) -> AsyncGenerator[Sequence[Event], None]:
+    yield (NodeStarted(node="answer"),)
+    yield (ModelCalled(provider="nim:llama", outcome="unavailable", duration_ms=5),)
+    yield (ModelCalled(provider="anthropic:claude", outcome="ok", duration_ms=5),)
+    yield (NodeCompleted(node="answer"), *stop())
+
+
+def test_a_nodes_span_tells_what_failed_and_what_answered():
+    spans = Spans()
+    play(fails_over, spans)
+    told = facts(spans.one("node answer"))
+    assert told["turnwire.failover.failed"] == ("nim:llama (unavailable)",)
+    assert told["turnwire.failover.answered"] == "anthropic:claude"
 
 
 async def uses_a_tool(_: Work) -> AsyncGenerator[Sequence[Event], None]:
