@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from typing import Any
 
 import pytest
 from opentelemetry import trace
@@ -165,8 +166,9 @@ def test_a_call_that_fails_tells_the_kind_of_error_only():
 
 async def fails_over(_: Work) -> AsyncGenerator[Sequence[Event], None]:
     yield (NodeStarted(node="answer"),)
-    yield (ModelCalled(provider="nim:llama", outcome="unavailable", duration_ms=5),)
-    yield (ModelCalled(provider="anthropic:claude", outcome="ok", duration_ms=5),)
+    asked: dict[str, Any] = {"duration_ms": 5, "node": "answer"}
+    yield (ModelCalled(provider="nim:llama", outcome="unavailable", **asked),)
+    yield (ModelCalled(provider="anthropic:claude", outcome="ok", **asked),)
     yield (NodeCompleted(node="answer"), *stop())
 
 
