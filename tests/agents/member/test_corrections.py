@@ -36,6 +36,8 @@ CALL = {"reason": "my claim", "preferred_time": "tomorrow at 3pm"}
         ("change_address", HOME, "Sorry, number 14", {"line1": "14 Harbour Street"}),
         ("change_address", HOME, "actually it's BS2 8QT", {"postcode": "BS2 8QT"}),
         ("change_address", CASA, "no, mejor el número 14", {"line1": "Calle Mayor 14"}),
+        ("change_address", CASA, "no, es 14", {"line1": "Calle Mayor 14"}),
+        ("change_address", HOME, "no, 14 harbour street", {"line1": "14 harbour street"}),
         ("change_address", CASA, "perdón, es Calle Luna 3", {"line1": "Calle Luna 3"}),
         ("change_address", CASA, "no, 28014 Madrid", {"postcode": "28014"}),
         ("request_callback", CALL, "no, at 5pm", {"preferred_time": "at 5pm"}),
@@ -55,6 +57,9 @@ def test_a_detail_is_corrected_and_the_others_stay(
     [
         "12 Harbour Street is where I live",
         "no, I have 3 claims",
+        "No, 3 claims are missing",
+        "actually 5 sessions of physio is what I need",
+        "no, it is not 14 Harbour Street",
         "no thanks",
         "wait",
         "no, it is 12 Harbour Street",
@@ -63,6 +68,11 @@ def test_a_detail_is_corrected_and_the_others_stay(
 )
 def test_what_corrects_nothing_tells_no_details(text: str):
     assert corrected("change_address", text, before=HOME, asks=asks) == {}
+
+
+def test_when_a_member_cannot_be_called_is_no_time_for_a_call():
+    text = "Sorry, I cannot talk today"
+    assert corrected("request_callback", text, before=CALL, asks=asks) == {}
 
 
 def test_a_postcode_in_front_of_its_town_is_read_where_the_street_is_known():

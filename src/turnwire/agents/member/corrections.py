@@ -22,15 +22,26 @@ _MARK: Final = re.compile(
 )
 _NUMBER: Final = re.compile(
     r"""
-    (?:(?:the|el)\s+)?(?:house\s+|street\s+)?(?:number|no\.|n[uú]mero|n\.?º)\s*(?:is|es)?
+    (?:(?:(?:the|el)\s+)?(?:house\s+|street\s+)?(?:number|no\.|n[uú]mero|n\.?º)\s*(?:is|es)?)?
     \s*(\d+\s?[a-z]?)\W*
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_STREETS: Final = (
+    r"street|st|road|rd|lane|avenue|ave|close|drive|court|way|place|square|terrace|row|gardens"
+    r"|crescent|hill|park|mews|grove|walk|house"
+)
 _IS_ADDRESS: Final = re.compile(
-    r"\d|(?:flat|apartment|apt|unit|calle|c/|avenida|avda|plaza|paseo|camino|ronda|piso)\b.*\d"
-    r"|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2}\b",
-    re.IGNORECASE | re.DOTALL,
+    rf"""
+    \d+\w?,?\ (?:[A-ZÁÉÍÓÚÑ]|(?i:[\w\ ']*\b(?:{_STREETS})\b))
+    | (?i:(?:flat|apartment|apt|unit|calle|c/|avenida|avda|plaza|paseo|camino|ronda|piso)\b.*\d)
+    | (?i:[A-Z]{{1,2}}\d[A-Z\d]?\s?\d[A-Z]{{2}}\b)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""What begins as an address does: "14 Harbour Street", and not "3 claims are missing"."""
+_NEGATED: Final = re.compile(
+    r"\b(?:not|no|never|cannot|can't|cant|don't|dont|won't|wont|nunca|tampoco)\b", re.IGNORECASE
 )
 
 
@@ -49,6 +60,8 @@ def corrected(tool: str, text: str, *, before: Given, asks: Asks) -> dict[str, s
     if mark is None:
         return {}
     rest = text[mark.end() :]
+    if _NEGATED.search(rest):
+        return {}
     found = (
         _of_address(rest, before) if tool == "change_address" else details(tool, rest, asks=asks)
     )
