@@ -88,7 +88,7 @@ def test_a_directory_that_was_served_from_passes(served: Path, free_port: int) -
     status, checks = look(served)
     assert status == 0, checks
     assert checks["turnwire.db"]["found"] == (
-        "tables of version 2; 0 turns running, 0 paused, 0 reviews open"
+        "tables of version 3; 0 turns running, 0 paused, 0 reviews open"
     )
     assert checks["index.db"]["found"] == (
         "docs: 1 documents, 1 passages; use-multilingual-v3, generation 4"

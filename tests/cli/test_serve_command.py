@@ -62,7 +62,9 @@ def test_a_server_of_the_shipped_agents_prints_its_link_answers_and_ends_with_it
         with httpx.Client(base_url=server.url, timeout=30) as browser:
             assert browser.get(link[1]).headers["location"] == "/"
             agents = browser.get("/agents").json()["agents"]
-            assert [each["slug"] for each in agents] == ["guarded", "turnwire-docs", "member"]
+            fixed = ["guarded", "turnwire-docs", "member"]
+            specs = ["architect", "order-desk", "support-triage"]
+            assert [each["slug"] for each in agents] == [*fixed, *specs]
             body = {"messages": [{"role": "user", "content": "When is a temperature a fever?"}]}
             answer = browser.post("/chat", json=body).json()
         assert answer["status"] == "complete"

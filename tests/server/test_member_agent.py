@@ -203,7 +203,8 @@ def test_it_is_served_beside_the_others_where_there_is_a_portal(tmp_path: Path):
         ) as server,
     ):
         told = server.api("chat").http.get("/agents").json()["agents"]
-        assert [each["slug"] for each in told] == ["guarded", "turnwire-docs", "member"]
+        fixed = ["guarded", "turnwire-docs", "member"]
+        assert [each["slug"] for each in told] == [*fixed, "support-triage"]
         assert told[2]["title"] == "Member assistant"
         frames = asked(server.api("chat"), "What is a deductible?", agent="member")
         assert frames[-1].data["finish_reason"] == "no_match"  # nothing was read into the index

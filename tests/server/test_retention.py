@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.answering import Members, asked
-from tests.server.running import eventually
+from tests.server.running import Api, eventually
 from turnwire.admission.principal import EPHEMERAL
 from turnwire.errors import StorageUnavailable
 from turnwire.ids import ConversationId
@@ -132,3 +132,29 @@ def test_a_store_that_fails_is_asked_again_and_ends_nothing(
     assert not failures
     assert "CANARY-7f3a" not in caplog.text
     assert "can't be erased right now" in caplog.text or "RuntimeError" in caplog.text
+
+
+def test_a_member_is_erased_at_their_word_and_the_audit_stays_without_words(tmp_path: Path):
+    with Members(tmp_path) as server:
+        leaves, stays = server.api(), server.api()
+        kept = asked(stays, "searches")[0].data["conversation_id"]
+        asked(leaves, "searches")
+        asked(leaves, "confirm")
+        audited = _audit(tmp_path)
+        assert audited
+        assert leaves.http.delete("/auth/session").status_code == 204
+        assert leaves.http.get("/conversations").status_code == 401
+        assert leaves.http.delete("/auth/session").status_code == 401
+        assert _known(tmp_path) == {kept}
+        assert [each["conversation_id"] for each in _listed(stays)] == [kept]
+        after = _audit(tmp_path)
+        assert after[: len(audited)] == audited
+
+
+def _listed(api: Api) -> list[dict[str, str]]:
+    return api.http.get("/conversations").json()["conversations"]
+
+
+def _audit(data_dir: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(data_dir / "turnwire.db")) as db:
+        return db.execute("SELECT confirmation_id, step, tool FROM tool_audit").fetchall()

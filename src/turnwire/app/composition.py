@@ -193,7 +193,7 @@ def create(
     app.include_router(pauses.router(callers, turns))
     app.include_router(memory.router(callers, turns))
     app.include_router(members.router(callers, store, turn_policy.quotas, now=system_now))
-    app.include_router(sign_in.router(callers, service))
+    app.include_router(sign_in.router(callers, turns, service))
     app.include_router(reviews.router(access, turns))
     app.include_router(agents.router(access, turns))
     close_studio = mount_studio(

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from turnwire.errors import RequestInvalid
 from turnwire.nodes.tools.arguments import hash_of
+from turnwire.storage.audited import is_action
 from turnwire.storage.base import Answer, PauseRecord
 
 
@@ -25,7 +26,7 @@ def approves(decision: str, edited_text: str | None) -> bool:
 def answered(record: PauseRecord, value: JsonValue, *, by: str) -> Answer:
     """Return the answer to an approval or an input, for the store and for the audit."""
     pause = record.pause
-    if pause.kind != "approval":
+    if not _is_gate(record):
         return Answer(pause_id=pause.pause_id, decision="answered", decided_by=by)
     said = _object(value)
     asked = _object(pause.payload)
@@ -41,10 +42,15 @@ def answered(record: PauseRecord, value: JsonValue, *, by: str) -> Answer:
 
 
 def told(record: PauseRecord, value: JsonValue) -> JsonValue:
-    """Return what the graph is told; of an approval also its id, which its grant goes by."""
-    if record.pause.kind != "approval":
+    """Return what the graph is told; of an action's approval also the id that its grant goes by."""
+    if not _is_gate(record):
         return value
     return {**_object(value), "approval_id": record.pause.pause_id}
+
+
+def _is_gate(record: PauseRecord) -> bool:
+    """Whether this is the approval of an action, and not a graph's own question."""
+    return record.pause.kind == "approval" and is_action(record)
 
 
 def _object(value: JsonValue) -> Mapping[str, JsonValue]:

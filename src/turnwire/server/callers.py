@@ -85,6 +85,11 @@ class Callers:
             raise SessionRequired
         return session
 
+    async def end(self, session: SessionRecord) -> None:
+        """End a session; from now on it is unknown."""
+        now = self._now()
+        await self._store.renew_session(session.session_hash, now=now, expires_ms=now)
+
     async def _member(self, request: Request, application: Principal) -> Principal | None:
         session = await self._session(request, application)
         return None if session is None else recognise(application, session)

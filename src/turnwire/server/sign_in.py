@@ -11,6 +11,7 @@ from turnwire.errors import InvalidCode, NotFound, SignInUnavailable
 from turnwire.server.bodies import LoginRequest, VerifyRequest, parse, read_json
 from turnwire.server.callers import Callers
 from turnwire.server.openapi import BODY, CALLER, refuses, takes
+from turnwire.server.turns import Turns
 from turnwire.storage.members import SessionRecord
 from turnwire.wires.base import iso
 
@@ -66,7 +67,7 @@ class Signed(BaseModel):
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
-def router(callers: Callers, sign_in: SignIn | None) -> APIRouter:
+def router(callers: Callers, turns: Turns, sign_in: SignIn | None) -> APIRouter:
     """Return the routes; without ``sign_in`` nobody can sign in, and they say so."""
     routes = APIRouter(tags=["members"])
 
@@ -116,6 +117,19 @@ def router(callers: Callers, sign_in: SignIn | None) -> APIRouter:
         session = await callers.session(request)
         await _there(sign_in).logout(session.member)
         return _signed(None, session)
+
+    @routes.delete("/auth/session", status_code=204, responses=refuses(*CALLER))
+    async def erase(request: Request) -> Response:
+        """Erase the session's member: conversations, memories, sign-in and session.
+
+        The audit of actions stays; it has opaque ids and no words.
+        """
+        session = await callers.session(request)
+        await turns.erase_all(await callers.require(request))
+        if sign_in is not None:
+            await sign_in.logout(session.member)
+        await callers.end(session)
+        return Response(status_code=204)
 
     return routes
 

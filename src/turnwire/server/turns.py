@@ -55,6 +55,7 @@ from turnwire.storage.members import Charge, Used
 from turnwire.storage.memories import NOTHING_REMEMBERED, Memories
 from turnwire.work import NO_HINTS, Channel, Hints, Message, Unsettled, Work
 
+_TOGETHER: Final = 100
 _ATTEMPTS: Final = 20
 """How often facts may change under a decision before the conversation counts as busy."""
 
@@ -208,6 +209,13 @@ class Turns:
         """Delete the conversation, with all that the agent keeps of it."""
         await owned(self.store, principal, conversation_id)
         await self.remove(conversation_id)
+
+    async def erase_all(self, principal: Principal) -> None:
+        """Delete all conversations of a caller, and what agents remember of them."""
+        while found := await self.store.conversations(principal.id, limit=_TOGETHER, before=None):
+            for each in found:
+                await self.remove(each.conversation_id)
+        await self.memories.forget(principal.id)
 
     async def remove(self, conversation_id: ConversationId) -> None:
         """Do what :meth:`erase` does, whoever owns the conversation."""
@@ -371,7 +379,7 @@ class Turns:
         """Take answers to approvals and inputs; an approved action is done though nobody stays."""
         decided = [answered(each, answers[each.pause.pause_id], by=caller.id) for each in named]
         values = {each.pause.pause_id: told(each, answers[each.pause.pause_id]) for each in named}
-        confirmed = any(each.decision == "approve" for each in decided)
+        confirmed = any(each.pause.kind == "approval" for each in named)
         try:
             return await self.go_on(caller, named[0], decided, values, confirmed=confirmed)
         except Conflict:

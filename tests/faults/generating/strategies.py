@@ -231,7 +231,7 @@ ROUTES: Final = [
     ("POST", "/chat"), ("POST", "/chat/stream"), ("POST", "/chat/confirm"),
     ("POST", "/chat/resume"), ("POST", "/auth/session"), ("GET", "/usage"), ("GET", "/reviews"),
     ("POST", "/auth/login"), ("POST", "/auth/verify"), ("POST", "/auth/logout"),
-    ("GET", "/auth/session"), ("GET", "/conversations/{}/pauses"),
+    ("GET", "/auth/session"), ("DELETE", "/auth/session"), ("GET", "/conversations/{}/pauses"),
     ("GET", "/conversations"), ("GET", "/conversations/{}"), ("DELETE", "/conversations/{}"),
     ("POST", "/conversations/{}/cancel"), ("GET", "/conversations/{}/turns/{}"),
     ("GET", "/conversations/{}/turns/{}/events"), ("GET", "/agents"), ("GET", "/agents/{}"),
