@@ -73,6 +73,7 @@ def test_who_is_no_staff_has_no_order_desk(server: InThread):
 def test_an_approval_is_answered_once_and_audited(staff: Api, server: InThread, portal: DemoPortal):
     paused = ask(staff, RELEASE)
     assert paused["status"] == "paused_for_approval"
+    assert "arguments_hash" not in paused["pauses"][0]["payload"]
     edited = {"approved": True, "edited_params": {"order": "4500001043"}}
     bad = answer(staff, paused, approved=True, edited_params={"order": "x"})
     assert (bad.status_code, portal.acted()) == (422, [])

@@ -9,7 +9,7 @@ from typing import Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from turnwire.events import Funnel, Pause, Usage
-from turnwire.wires.base import iso
+from turnwire.wires.base import iso, shown_payload
 
 _CUT: Final[dict[str, JsonValue]] = {"truncated": True}
 _FEW: Final = 40
@@ -274,7 +274,7 @@ def question(pause: Pause) -> OpenQuestion:
     return OpenQuestion(
         pause_id=pause.pause_id,
         kind=pause.kind,
-        payload=pause.payload,
+        payload=shown_payload(pause),
         response_schema=pause.response_schema,
         expires_at=_expiry(pause),
     )

@@ -91,6 +91,8 @@ def shown_payload(pause: Pause) -> JsonValue:
     The hash of an action's arguments is the server's own.
     """
     payload = pause.payload
+    if pause.kind == "approval" and isinstance(payload, dict):
+        return {name: each for name, each in payload.items() if name != "arguments_hash"}
     if pause.kind != "confirmation" or not isinstance(payload, dict):
         return payload
     return {name: payload[name] for name in CONFIRMATION if name in payload}
